@@ -1,0 +1,136 @@
+"""What a trace says about a model: candidates for the memory peak, and work, both affine in batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+PRECISION_KEY = {"fp32": "fp32", "tf32": "fp32", "fp16": "amp", "bf16": "amp", "bf16-pure": "bf16-pure"}
+"""Traced precision of a job's precision: fp16 and bf16 take the same bytes under AMP."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Setting:
+    """What a trace is made for; everything else is arithmetic in calc."""
+
+    frames: int
+    size: int
+    precision: str  # fp32 | amp | bf16-pure
+    checkpointing: str  # none | block | wrapper
+    attention: str  # sdpa | eager
+    trainable: str  # full | head
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One candidate for the peak: MiB live at one moment, without weights, at batch b
+    `gradients + activations + temporaries + (activations_per_clip + temporaries_per_clip) * b`.
+    """
+
+    phase: str  # forward | backward | optimizer
+    gradients_mib: float
+    activations_mib: float
+    activations_mib_per_clip: float
+    temporaries_mib: float
+    temporaries_mib_per_clip: float
+
+    @property
+    def fixed_mib(self) -> float:
+        """What does not grow with the batch."""
+        return self.gradients_mib + self.activations_mib + self.temporaries_mib
+
+    @property
+    def mib_per_clip(self) -> float:
+        """What each clip of the micro-batch adds."""
+        return self.activations_mib_per_clip + self.temporaries_mib_per_clip
+
+    def mib(self, batch: float) -> float:
+        """MiB live at this moment.
+
+        >>> Line("backward", 100.0, 10.0, 50.0, 5.0, 2.0).mib(4)
+        323.0
+        """
+        return self.fixed_mib + self.mib_per_clip * batch
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Work of one class in one forward and backward at batch b: `fixed + per_clip * b`."""
+
+    gflop: float
+    gflop_per_clip: float
+    gib: float
+    gib_per_clip: float
+    kernels: float
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One traced setting. `step`: gradients appear in backward; `accumulate`: they are kept."""
+
+    step: tuple[Line, ...]
+    accumulate: tuple[Line, ...]
+    work: Mapping[str, Work]  # gemm_half, conv_fp32, attention_half, dwconv_half, memory ...
+
+
+@dataclass(frozen=True, slots=True)
+class AllocatorRatio:
+    """reserved, cap and calm as (low, mid, high) multiples of allocated."""
+
+    precision: str
+    checkpointing: str
+    attention: str
+    segments: str  # default | expandable
+    reserved: tuple[float, float, float]
+    cap: tuple[float, float, float]
+    calm: tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Memory through one step: MiB without weights, fixed and per clip, at up to 200 moments."""
+
+    at: Setting
+    phase_ends: tuple[float, float, float]
+    fixed_mib: tuple[float, ...]
+    per_clip_mib: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trainable:
+    """Parameters that get gradients, and in how many tensors."""
+
+    params: int
+    tensors: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelProfile:
+    """A model as traced; file `measurements/models/<model>.yaml`.
+
+    attention: kinds the library can run, first is its default.
+    weights_mib: parameters and buffers by traced precision; gradients_mib: by trainable, precision.
+    """
+
+    model: str
+    title: str
+    family: str
+    source: str
+    attention: tuple[str, ...]
+    params: int
+    trainable: Mapping[str, Trainable]
+    weights_mib: Mapping[str, float]
+    gradients_mib: Mapping[str, Mapping[str, float]]
+    traced: Mapping[str, str]
+    points: Mapping[Setting, Point]
+    allocator: tuple[AllocatorRatio, ...] = ()
+    timelines: tuple[Timeline, ...] = ()
+    input: Mapping[str, object] | None = None
+
+    def frames(self) -> tuple[int, ...]:
+        """Traced frame counts, rising."""
+        return tuple(sorted({setting.frames for setting in self.points}))
+
+    def sizes(self) -> tuple[int, ...]:
+        """Traced edge lengths in pixels, rising."""
+        return tuple(sorted({setting.size for setting in self.points}))
