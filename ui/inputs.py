@@ -1,0 +1,185 @@
+"""The inputs: every widget is made from `calc.job.FIELDS`, and their values make the Job.
+
+Each widget is bound to the address (`?frames=16`). Streamlit writes a widget's label into the
+address, so options stay as they are in `FIELDS`, untranslated; and its bounds never change,
+because a bound widget whose bounds move loses its value. What makes no sense is disabled, not
+hidden, for the same reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import streamlit as st
+
+from calc.card import parse_offer, slug
+from calc.job import FIELD, FIELDS, Field, Job
+from ui.data import card_names, model_names, price_hint
+from ui.text import LANGUAGES, browser_language, t
+
+HOURLY, BUY = "usd_h_", "usd_buy_"
+"""Beginnings of the inputs for a card's own price; the card's slug follows."""
+
+SEGMENTED = {"frames", "size", "precision", "checkpointing", "attention", "trainable", "sharding",
+             "os", "price_kind", "currency", "patch", "tubelet", "pattern"}  # fmt: skip
+"""Choices with a few short options: one click instead of two."""
+
+OFFER_COUNTS = (1, 2, 4, 8, 3, 5, 6, 7)
+
+DISABLED: Mapping[str, Callable[[], bool]] = {
+    "interruptions_per_day": lambda: value("price_kind") != "spot",
+    "host_usd": lambda: value("price_kind") != "buy",
+    "years": lambda: value("price_kind") != "buy",
+    "resale_pct": lambda: value("price_kind") != "buy",
+    "hours_per_week": lambda: value("price_kind") != "buy",
+    "cny_per_usd": lambda: value("currency") != "CNY",
+}
+
+
+def value(key: str) -> Any:
+    """What an input holds now; its default before it was ever shown."""
+    return st.session_state.get(key, FIELD[key].default)
+
+
+def options(field: Field) -> tuple[Any, ...]:
+    """The constant options of a choice; models and offers come from the data."""
+    if field.key == "model":
+        return model_names()
+    if field.kind == "offers":
+        names = card_names()
+        return tuple(n if count == 1 else f"{count}x {n}" for count in OFFER_COUNTS for n in names)
+    return field.options
+
+
+def _choice(field: Field, common: dict[str, Any]) -> None:
+    choices = options(field)
+    if field.key in SEGMENTED:
+        st.segmented_control(options=choices, default=field.default, required=True, **common)
+    else:
+        st.selectbox(options=choices, index=choices.index(field.default), **common)
+
+
+def _whole(field: Field, common: dict[str, Any]) -> None:
+    low, high = int(field.minimum or 0), int(field.maximum or 0)
+    st.number_input(min_value=low, max_value=high, value=field.default, step=1, **common)
+
+
+def _number(field: Field, common: dict[str, Any]) -> None:
+    low, high = float(field.minimum or 0), float(field.maximum or 0)
+    step = float(field.step or 1)
+    st.number_input(
+        min_value=low, max_value=high, value=field.default, step=step, format="%g", **common
+    )
+
+
+def _flag(field: Field, common: dict[str, Any]) -> None:
+    st.toggle(value=field.default, **common)
+
+
+def _offers(field: Field, common: dict[str, Any]) -> None:
+    st.multiselect(options=options(field), default=list(field.default), max_selections=6, **common)
+
+
+KINDS: Mapping[str, Callable[[Field, dict[str, Any]], None]] = {
+    "choice": _choice,
+    "int": _whole,
+    "number": _number,
+    "flag": _flag,
+    "offers": _offers,
+}
+
+
+def widget(key: str) -> None:
+    """One input, bound to the address, labelled in the visitor's language."""
+    field = FIELD[key]
+    closed = field.group == "custom" and value("model") != "custom"
+    common = {
+        "label": t(f"inputs.{key}"),
+        "help": t(f"inputs.{key}_help"),
+        "key": key,
+        "bind": "query-params",
+        "disabled": closed or DISABLED.get(key, lambda: False)(),
+    }
+    KINDS[field.kind](field, common)
+
+
+def language_choice() -> None:
+    """The language, bound like every input; starts as the browser's."""
+    st.segmented_control(
+        t("common.language"),
+        LANGUAGES,
+        default=browser_language(),
+        required=True,
+        key="lang",
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+
+
+def main_controls() -> None:
+    """The six inputs that decide most, and the cards, in the page itself."""
+    for row in (("model", "frames", "size"), ("batch", "precision", "checkpointing")):
+        for column, key in zip(st.columns(3), row, strict=True):
+            with column:
+                widget(key)
+    widget("cards")
+
+
+def sidebar() -> None:
+    """Everything that is rarely changed, and a price for each chosen card."""
+    for group in ("memory", "training", "money", "custom"):
+        with st.sidebar.expander(t(f"inputs.group_{group}"), expanded=group == "money"):
+            if group == "custom" and value("model") != "custom":
+                st.caption(t("inputs.custom_closed"))
+            for field in FIELDS:
+                if field.group == group and field.kind == "prices":
+                    _prices(field)
+                elif field.group == group:
+                    widget(field.key)
+
+
+def chosen_cards() -> list[str]:
+    """Names of the chosen cards without their counts, each once."""
+    return list(dict.fromkeys(parse_offer(text)[0] for text in value("cards")))
+
+
+def price_key(field_key: str, card: str) -> str:
+    """The input (and link parameter) for a card's own price.
+
+    >>> price_key("prices", "RTX 4090 24GB")
+    'usd_h_rtx-4090-24gb'
+    """
+    return (HOURLY if field_key == "prices" else BUY) + slug(card)
+
+
+def _prices(field: Field) -> None:
+    buying = value("price_kind") == "buy"
+    for card in chosen_cards():
+        st.number_input(
+            t(f"inputs.{field.key}", card=card),
+            min_value=0.0,
+            max_value=1e6,
+            value=None,
+            step=100.0 if field.key == "buy_prices" else 0.05,
+            format="%g",
+            placeholder=price_hint(card, field.key, value("price_kind")) or t("inputs.price_missing"),
+            help=t(f"inputs.{field.key}_help"),
+            key=price_key(field.key, card),
+            bind="query-params",
+            disabled=buying != (field.key == "buy_prices"),
+        )
+
+
+def _entered_prices(field_key: str) -> tuple[tuple[str, float], ...]:
+    """The prices the visitor entered: (card, USD) for the chosen cards."""
+    entered = ((c, st.session_state.get(price_key(field_key, c))) for c in chosen_cards())
+    return tuple((card, price) for card, price in entered if price is not None)
+
+
+def job() -> Job:
+    """The inputs as a Job; raises ValueError with one sentence when they do not go together."""
+    values = {field.key: value(field.key) for field in FIELDS if field.kind != "prices"}
+    values["cards"] = tuple(values["cards"])
+    prices = {key: _entered_prices(key) for key in ("prices", "buy_prices")}
+    return Job(**values, **prices)

@@ -1,0 +1,199 @@
+"""Links: one with every input for others to open, and what could not be used of one that came in.
+
+Streamlit replaces a value it cannot use by the default without a word, and leaves defaults out of
+the address; so the link to share is made here, and the one that was opened is checked here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from calc import MODEL_VERSION
+from calc.card import slug
+from calc.job import FIELDS, Field, Job
+from ui import inputs
+from ui.data import card_names, data_version
+from ui.text import LANGUAGES, language, t
+
+MODEL_PARAM, DATA_PARAM = "v", "data"
+"""Parameters that carry MODEL_VERSION and DATA_VERSION."""
+
+FOREIGN = ("utm_", "embed", "fbclid", "gclid")
+"""Beginnings of parameters that other programs add to links."""
+
+CARRIED = "link_as_opened"
+"""Session entry: the parameters of the address before any input was shown."""
+
+
+def parameters(job: Job, lang: str) -> list[tuple[str, str]]:
+    """Every input of a job as link parameters, with both versions; what is left empty is left out."""
+    pairs = [
+        (field.key, as_text(item))
+        for field in FIELDS
+        if field.kind != "prices"
+        for item in _items(getattr(job, field.key))
+    ]
+    pairs += [
+        (inputs.price_key(key, card), as_text(usd))
+        for key in ("prices", "buy_prices")
+        for card, usd in getattr(job, key)
+    ]
+    return [*pairs, ("lang", lang), (MODEL_PARAM, MODEL_VERSION), (DATA_PARAM, data_version())]
+
+
+def _items(value: Any) -> tuple[Any, ...]:
+    """A value as what a link repeats: nothing for None, each card of a tuple.
+
+    >>> _items(None), _items(8), _items(("L4 24GB", "T4 16GB"))
+    ((), (8,), ('L4 24GB', 'T4 16GB'))
+    """
+    if value is None:
+        return ()
+    return value if isinstance(value, tuple) else (value,)
+
+
+def as_text(value: Any) -> str:
+    """A value as it stands in a link.
+
+    >>> as_text(True), as_text(0.5), as_text(3.0), as_text("fp16")
+    ('true', '0.5', '3', 'fp16')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def query(job: Job, lang: str) -> str:
+    """The part of a link after the question mark."""
+    return urlencode(parameters(job, lang))
+
+
+def link(job: Job) -> str:
+    """A link that shows this very page to others."""
+    address = (st.context.url or "http://localhost:8501").split("?")[0]
+    return f"{address}?{query(job, language())}"
+
+
+def remember() -> None:
+    """Keep the address as it was opened; call before the first input is shown."""
+    if CARRIED not in st.session_state:
+        opened = {key: st.query_params.get_all(key) for key in st.query_params}
+        st.session_state[CARRIED] = opened
+
+
+def problems(opened: Mapping[str, list[str]]) -> list[str]:
+    """One sentence for each parameter that could not be used; call after the inputs."""
+    known = {field.key: field for field in FIELDS if field.kind != "prices"}
+    found = [
+        _refused(known[key], given)
+        for key, given in opened.items()
+        if key in known and not accepted(known[key], given, inputs.value(key))
+    ]
+    found += [_refused_price(key, given) for key, given in opened.items() if _is_bad_price(key, given)]
+    if "lang" in opened and opened["lang"][-1] not in LANGUAGES:
+        found.append(_sentence("common.language", "lang", opened["lang"], language(), LANGUAGES))
+    unknown = [key for key in opened if key not in known and not _is_known(key)]
+    return found + [t("inputs.link_unknown", key=key) for key in unknown] + _other_version(opened)
+
+
+def accepted(field: Field, given: list[str], used: Any) -> bool:
+    """Whether the value in use is the one the link asked for.
+
+    >>> from calc.job import FIELD
+    >>> accepted(FIELD["frames"], ["16"], 16), accepted(FIELD["frames"], ["7"], 32)
+    (True, False)
+    """
+    if field.kind == "offers":
+        return sorted(given) == sorted(used)
+    if field.kind in ("int", "number"):
+        return _number(given[-1]) == used
+    return given[-1].lower() == as_text(used) if field.kind == "flag" else given[-1] == as_text(used)
+
+
+def _number(text: str) -> float | None:
+    """A number as written in a link, None for anything else."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _price_slugs() -> dict[str, str]:
+    """Every price parameter there can be, with its card."""
+    names = card_names()
+    return {start + slug(name): name for start in (inputs.HOURLY, inputs.BUY) for name in names}
+
+
+def _is_known(key: str) -> bool:
+    return key in (MODEL_PARAM, DATA_PARAM, "lang") or key.startswith(FOREIGN) or key in _price_slugs()
+
+
+def _is_bad_price(key: str, given: list[str]) -> bool:
+    if key not in _price_slugs():
+        return False
+    return key not in st.session_state or st.session_state[key] != _number(given[-1])
+
+
+def _refused_price(key: str, given: list[str]) -> str:
+    used = st.session_state.get(key)
+    label = "prices" if key.startswith(inputs.HOURLY) else "buy_prices"
+    allowed = t("inputs.range", low=0, high="1,000,000")
+    return _sentence(f"inputs.{label}", key, given, used, allowed, card=_price_slugs()[key])
+
+
+def _refused(field: Field, given: list[str]) -> str:
+    return _sentence(f"inputs.{field.key}", field.key, given, inputs.value(field.key), allowed(field))
+
+
+def _sentence(label: str, key: str, given: list[str], used: Any, allowed: Any, **names: str) -> str:
+    return t(
+        "inputs.link_bad",
+        label=t(label, **names),
+        key=key,
+        given=" + ".join(given) or t("inputs.empty"),
+        used=" + ".join(map(as_text, _items(used) if used != [] else ())) or t("inputs.empty"),
+        allowed=allowed if isinstance(allowed, str) else ", ".join(map(as_text, allowed)),
+    )
+
+
+def allowed(field: Field) -> str:
+    """What an input takes, in words."""
+    if field.kind == "flag":
+        return t("inputs.flags")
+    if field.kind in ("int", "number"):
+        return t("inputs.range", low=f"{field.minimum:,g}", high=f"{field.maximum:,.12g}")
+    return ", ".join(map(as_text, card_names() if field.kind == "offers" else inputs.options(field)))
+
+
+def _other_version(opened: Mapping[str, list[str]]) -> list[str]:
+    """A sentence if the link was made with other formulas or data."""
+    made = {key: opened.get(key, [now])[-1] for key, now in _versions().items()}
+    if made == _versions():
+        return []
+    return [
+        t("inputs.link_version", model=made[MODEL_PARAM], data=made[DATA_PARAM],
+          model_now=MODEL_VERSION, data_now=data_version())
+    ]  # fmt: skip
+
+
+def _versions() -> dict[str, str]:
+    return {MODEL_PARAM: MODEL_VERSION, DATA_PARAM: data_version()}
+
+
+def report(job: Job) -> None:
+    """Say what of the opened link could not be used, until the first input is changed."""
+    if "link_problems" not in st.session_state:
+        opened = st.session_state.get(CARRIED, {})
+        st.session_state.link_problems = (job, problems(opened))
+    asked, sentences = st.session_state.link_problems
+    if sentences and job == asked:
+        st.warning(
+            "\n".join([t("inputs.link_problems"), *(f"- {sentence}" for sentence in sentences)]),
+            icon=":material/link_off:",
+        )
