@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from calc.job import Job
+from calc.words import Message
+
 PRECISION_KEY = {"fp32": "fp32", "tf32": "fp32", "fp16": "amp", "bf16": "amp", "bf16-pure": "bf16-pure"}
 """Traced precision of a job's precision: fp16 and bf16 take the same bytes under AMP."""
 
@@ -134,3 +137,50 @@ class ModelProfile:
     def sizes(self) -> tuple[int, ...]:
         """Traced edge lengths in pixels, rising."""
         return tuple(sorted({setting.size for setting in self.points}))
+
+
+class NotTraced(ValueError):
+    """The job asks for a setting that was not traced; `message` says what was."""
+
+    def __init__(self, message: Message) -> None:
+        super().__init__(str(message))
+        self.message = message
+
+
+def attention(job: Job, profile: ModelProfile) -> str:
+    """The kind of attention that runs: the job's, or the only one the library has."""
+    return job.attention if job.attention in profile.attention else profile.attention[0]
+
+
+def setting(job: Job, profile: ModelProfile) -> Setting:
+    """The traced setting a job asks for; NotTraced where there is none."""
+    wanted = Setting(
+        job.frames, job.size, PRECISION_KEY[job.precision],
+        job.checkpointing, attention(job, profile), job.trainable,
+    )  # fmt: skip
+    if wanted not in profile.points:
+        raise NotTraced(_not_traced(job, profile, wanted))
+    return wanted
+
+
+def point(job: Job, profile: ModelProfile) -> Point:
+    """The traced point of a job; NotTraced where there is none."""
+    return profile.points[setting(job, profile)]
+
+
+def _not_traced(job: Job, profile: ModelProfile, wanted: Setting) -> Message:
+    """What is missing, and the nearest things that were traced."""
+    shapes = sorted({(at.frames, at.size) for at in profile.points})
+    if (job.frames, job.size) not in shapes:
+        names = tuple(f"{frames} x {size}" for frames, size in shapes)
+        asked = {"model": profile.title, "frames": job.frames, "size": job.size, "shapes": names}
+        return Message("not_traced_shape", asked)
+    same = [at for at in profile.points if (at.frames, at.size) == (job.frames, job.size)]
+    ways = tuple(sorted({_way(at) for at in same}))
+    params = {"model": profile.title, "frames": job.frames, "size": job.size, "way": _way(wanted)}
+    return Message("not_traced_way", {**params, "ways": ways})
+
+
+def _way(at: Setting) -> str:
+    """Everything of a setting but its shape, in the words of the inputs."""
+    return f"{at.precision}/{at.checkpointing}/{at.attention}/{at.trainable}"

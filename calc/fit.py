@@ -1,0 +1,121 @@
+"""Does a job fit on an offer, and with which micro-batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from calc.card import Card, Offer
+from calc.estimate import Range
+from calc.job import Job
+from calc.memory import MemoryEstimate, MemoryModel, model
+from calc.profile import ModelProfile
+
+CONTEXT_GIB = Range(0.3, 0.5, 0.63)
+"""CUDA context and libraries of one process: 20 out-of-memory messages of one-GPU jobs on Ampere
+and Ada cards say 0.25 to 0.63 GiB are in use outside PyTorch, median 0.48
+(e.g. github.com/TianheWu/CoSeR/issues/10, github.com/3DTopia/Phidias-Diffusion/issues/8)."""
+
+CONTEXT_BLACKWELL_GIB = Range(0.58, 0.6, 0.62)
+"""Four messages from RTX 5090 cards: 0.578 to 0.604 GiB
+(e.g. github.com/Wan-Video/Wan2.1/issues/465)."""
+
+NCCL_GIB = Range(0.5, 1.5, 1.5)
+"""NCCL's buffers with several GPUs: messages of multi-GPU jobs on A100 and H100 cards say 1.0 to
+1.9 GiB outside PyTorch with the context; jobs with several process groups took more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Whether the share of one GPU fits in one go, and what trains it.
+
+    state: fits | tight | no, for the whole share (or the pinned micro-batch) in one go.
+    max_batch: largest micro-batch such that all smaller ones fit too, 0 where none does.
+    micro_batch, accumulation: what trains the job; None where not even one clip fits.
+    memory: at the share (or the pinned micro-batch).
+    """
+
+    state: str
+    max_batch: int
+    micro_batch: int | None
+    accumulation: int | None
+    memory: MemoryEstimate
+    usable_gib: Range
+
+
+def usable_gib(offer: Offer, job: Job) -> Range:
+    """GiB of one GPU that PyTorch's tensors can use."""
+    total = total_gib(offer.card)
+    taken = context_gib(offer.card)
+    if offer.count > 1:
+        taken = taken + NCCL_GIB
+    low = total.low - taken.high - job.other_gib
+    mid = total.mid - taken.mid - job.other_gib
+    high = total.high - taken.low - job.other_gib
+    return Range(max(0.0, low), max(0.0, mid), max(0.0, high))
+
+
+def total_gib(card: Card) -> Range:
+    """The card's memory as PyTorch reports it; 1 % either way where nobody published it."""
+    low, typical = card.total_gib
+    if card.total_is_published:
+        return Range(min(low, typical), typical, typical)
+    return Range(min(low, typical * 0.99), typical, typical * 1.01)
+
+
+def context_gib(card: Card) -> Range:
+    """What a CUDA process takes on the card before its first tensor."""
+    return CONTEXT_BLACKWELL_GIB if card.architecture == "Blackwell" else CONTEXT_GIB
+
+
+def state(usable: Range, memory: MemoryEstimate) -> str:
+    """fits | tight | no.
+
+    no: usable memory is below the cap; fits: it is above the upper end of calm.
+    """
+    if usable.mid < memory.cap.mid:
+        return "no"
+    return "fits" if usable.mid >= memory.calm.high else "tight"
+
+
+def largest_batch(memory: MemoryModel, usable: Range) -> int:
+    """Largest micro-batch that fits; 1 where one clip is tight; 0 where not even one goes in."""
+    sure = memory.largest(usable.mid, memory.calm.high)
+    return sure or min(1, memory.largest(usable.mid, memory.cap.mid))
+
+
+def share(job: Job, count: int) -> int:
+    """Clips of one optimizer step on each GPU.
+
+    >>> share(Job(batch=9), 2)
+    5
+    """
+    return -(-job.batch // count)
+
+
+def fit(job: Job, profile: ModelProfile, offer: Offer) -> Fit:
+    """How a job fits on an offer."""
+    usable = usable_gib(offer, job)
+    clips = share(job, offer.count)
+    pinned = min(job.micro_batch or clips, clips)
+    once = model(job, profile, accumulation=-(-clips // pinned), count=offer.count)
+    memory = once.estimate(pinned)
+    split = model(job, profile, accumulation=2, count=offer.count)
+    found = state(usable, memory)
+    max_batch = largest_batch(once, usable)
+    micro, times = _plan(job, clips, max_batch, largest_batch(split, usable), found)
+    return Fit(found, max_batch, micro, times, memory, usable)
+
+
+def _plan(
+    job: Job, clips: int, in_one_go: int, in_parts: int, found: str
+) -> tuple[int | None, int | None]:
+    """Micro-batch and accumulation that train `clips` on one GPU."""
+    if job.micro_batch:
+        pinned = min(job.micro_batch, clips)
+        return (None, None) if found == "no" else (pinned, -(-clips // pinned))
+    if clips <= in_one_go:
+        return clips, 1
+    if not in_parts:
+        return (clips, 1) if found == "tight" else (None, None)
+    times = -(-clips // in_parts)
+    return -(-clips // times), times

@@ -1,0 +1,280 @@
+"""Memory of one GPU at the peak of a training step, in named parts, with its range.
+
+The trace gives the candidates for the peak, each a straight line in the micro-batch. What a trace
+need not be repeated for is added here: optimizer state and step, DDP buckets, sharding, EMA.
+Inside this module memory is counted in MiB (2^20 bytes); results are in GiB (2^30).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from calc import calibration
+from calc.estimate import Range
+from calc.job import Job
+from calc.profile import (
+    PRECISION_KEY,
+    AllocatorRatio,
+    Line,
+    ModelProfile,
+    Setting,
+    attention,
+    point,
+    setting,
+)
+
+MIB = 2**20
+
+PARTS = (
+    "weights", "gradients", "optimizer", "activations", "temporaries",
+    "ddp_buckets", "ema", "extra", "calibration",
+)  # fmt: skip
+"""The parts of the allocated peak, in the order in which they are stacked."""
+
+STATE_BYTES: Mapping[str, float] = {
+    "adamw": 8, "adamw-fused": 8, "adamw8bit": 2 + 8 / 256, "adafactor": 0.02,
+    "lion": 4, "sgd": 4, "sgd-plain": 0,
+}  # fmt: skip
+"""Optimizer state in bytes per trainable fp32 parameter (half of it where weights are bf16)."""
+
+STEP_COPIES: Mapping[str, float] = {
+    "adamw": 1, "adamw-fused": 0, "adamw8bit": 0, "adafactor": 1, "lion": 1, "sgd": 1, "sgd-plain": 1,
+}  # fmt: skip
+"""Copies of the trainable weights that the optimizer makes while it steps."""
+
+UNSHARDED_SHARE = 0.25
+"""FSDP holds the block it computes and the next one whole: taken as a quarter of the weights."""
+
+RATIO_UNKNOWN = AllocatorRatio(
+    "", "", "", "", reserved=(1.02, 1.10, 1.20), cap=(1.0, 1.06, 1.12), calm=(1.02, 1.08, 1.18)
+)
+"""Where no replay of the allocator was made: the span of replays of Video Swin-T."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEstimate:
+    """Memory of one GPU, all in GiB.
+
+    allocated: peak of live tensors; reserved: what the allocator holds then (nvidia-smi shows this
+    and the context); cap: smallest limit that works; calm: smallest limit without retries.
+    parts_gib: parts of allocated.mid, keys PARTS; phase: where the peak is; basis: formula |
+    corrected | measured.
+    """
+
+    allocated: Range
+    reserved: Range
+    cap: Range
+    calm: Range
+    parts_gib: Mapping[str, float]
+    phase: str
+    basis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """low, mid and high of a figure as multiples of allocated.mid."""
+
+    low: float
+    mid: float
+    high: float
+
+    def of(self, mid_gib: float) -> Range:
+        """The range around a peak in GiB."""
+        return Range(self.low * mid_gib, self.mid * mid_gib, self.high * mid_gib)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryModel:
+    """Memory of one job on one GPU of `count`, for any micro-batch.
+
+    lines: candidates for the peak with everything that is not resident; resident_mib: parts that
+    are there all the time; add_mib, scale: calibration of the traced sum.
+    """
+
+    lines: tuple[Line, ...]
+    resident_mib: Mapping[str, float]
+    base_mib: float
+    add_mib: float
+    scale: float
+    allocated: Factors
+    reserved: Factors
+    cap: Factors
+    calm: Factors
+    basis: str
+
+    def peak_gib(self, micro_batch: float) -> float:
+        """allocated.mid in GiB."""
+        top = max(line.mib(micro_batch) for line in self.lines)
+        return (self.add_mib + self.scale * (self.base_mib + top)) / 1024
+
+    def largest(self, limit_gib: float, factor: float) -> int:
+        """Largest micro-batch for which factor * allocated.mid stays within limit_gib."""
+        room = (limit_gib * 1024 / factor - self.add_mib) / self.scale - self.base_mib
+        return max(0, min(_clips(line, room) for line in self.lines))
+
+    def estimate(self, micro_batch: int) -> MemoryEstimate:
+        """The estimate in full."""
+        line = max(self.lines, key=lambda candidate: candidate.mib(micro_batch))
+        parts = _parts_gib(self, line, micro_batch)
+        mid = sum(parts.values())
+        return MemoryEstimate(
+            self.allocated.of(mid), self.reserved.of(mid), self.cap.of(mid), self.calm.of(mid),
+            parts, line.phase, self.basis,
+        )  # fmt: skip
+
+
+def estimate(
+    job: Job, profile: ModelProfile, micro_batch: int, accumulation: int = 1, count: int = 1
+) -> MemoryEstimate:
+    """Memory at `micro_batch` clips per GPU, `accumulation` micro-batches a step, `count` GPUs."""
+    return model(job, profile, accumulation, count).estimate(micro_batch)
+
+
+def model(job: Job, profile: ModelProfile, accumulation: int = 1, count: int = 1) -> MemoryModel:
+    """Everything about a job's memory but the micro-batch."""
+    traced = point(job, profile)
+    view = job.bucket_view and count > 1 and job.sharding == "ddp"
+    lines = traced.accumulate if accumulation > 1 or view else traced.step
+    shard = 1 if job.sharding == "ddp" else count
+    resident = _resident_mib(job, profile, count)
+    known = calibration.memory(profile.family, PRECISION_KEY[job.precision])
+    ratio = _allocator_ratio(job, profile)
+    allocated = Factors(known.low, 1.0, known.high)
+    cap = _at_least(allocated, _combined(allocated, ratio.cap))
+    return MemoryModel(
+        lines=tuple(_on_gpu(job, profile, line, shard) for line in lines),
+        resident_mib=resident,
+        base_mib=sum(resident.values()),
+        add_mib=known.add_mib,
+        scale=known.scale,
+        allocated=allocated,
+        reserved=_at_least(allocated, _combined(allocated, ratio.reserved)),
+        cap=cap,
+        calm=_at_least(cap, _combined(allocated, ratio.calm)),
+        basis="formula",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StepMemory:
+    """Memory of one GPU through one step, GiB, everything included, at evenly spaced events.
+
+    phase_ends: share of the events where forward, backward and the optimizer end.
+    """
+
+    phase_ends: tuple[float, float, float]
+    gib: tuple[float, ...]
+
+
+def timeline(job: Job, profile: ModelProfile, micro_batch: int) -> StepMemory | None:
+    """Memory through one step, scaled to the job's peak; None where no timeline was traced."""
+    at = setting(job, profile)
+    found = next((line for line in profile.timelines if _same_way(line.at, at)), None)
+    if found is None:
+        return None
+    memory = model(job, profile)
+    moving = [fixed + clip * micro_batch for fixed, clip in
+              zip(found.fixed_mib, found.per_clip_mib, strict=True)]  # fmt: skip
+    base_gib = memory.base_mib / 1024
+    room_gib = memory.peak_gib(micro_batch) - base_gib
+    gib = tuple(base_gib + value / max(moving) * room_gib for value in moving)
+    return StepMemory(found.phase_ends, gib)
+
+
+def _same_way(a: Setting, b: Setting) -> bool:
+    keys = ("precision", "checkpointing", "attention", "trainable")
+    return all(getattr(a, key) == getattr(b, key) for key in keys)
+
+
+def _resident_mib(job: Job, profile: ModelProfile, count: int) -> dict[str, float]:
+    """Parts that are there from the first to the last moment of a step, MiB of one GPU."""
+    key = PRECISION_KEY[job.precision]
+    weights = profile.weights_mib[key]
+    shard = 1 if job.sharding == "ddp" else count
+    buckets = count > 1 and shard == 1 and not job.bucket_view
+    return {
+        "weights": _weights_mib(job, weights, count),
+        "optimizer": _state_mib(job, profile) / shard,
+        "ddp_buckets": profile.gradients_mib[job.trainable][key] if buckets else 0.0,
+        "ema": weights / shard if job.ema else 0.0,
+        "extra": job.extra_gib * 1024,
+    }
+
+
+def _weights_mib(job: Job, weights_mib: float, count: int) -> float:
+    """Weights on one GPU: whole, or a share and what is gathered at a time."""
+    if count == 1 or job.sharding == "ddp":
+        return weights_mib
+    gathered = 1.0 if job.sharding == "zero2" else UNSHARDED_SHARE
+    return weights_mib * min(1.0, 1 / count + gathered)
+
+
+def _state_mib(job: Job, profile: ModelProfile) -> float:
+    """Optimizer state of all trainable parameters."""
+    half = 0.5 if job.precision == "bf16-pure" and job.optimizer != "adamw8bit" else 1.0
+    return STATE_BYTES[job.optimizer] * half * profile.trainable[job.trainable].params / MIB
+
+
+def _on_gpu(job: Job, profile: ModelProfile, line: Line, shard: int) -> Line:
+    """A traced candidate on one GPU: gradients sharded, the optimizer's copies added."""
+    gathered = 0.0 if shard == 1 else UNSHARDED_SHARE * line.gradients_mib
+    copies = _step_copy_mib(job, profile) / shard if line.phase == "optimizer" else 0.0
+    clip_copy = 0.0
+    return Line(
+        line.phase,
+        line.gradients_mib / shard,
+        line.activations_mib,
+        line.activations_mib_per_clip + clip_copy,
+        line.temporaries_mib + gathered + copies,
+        line.temporaries_mib_per_clip,
+    )
+
+
+def _step_copy_mib(job: Job, profile: ModelProfile) -> float:
+    """What the optimizer holds besides weights, gradients and state while it steps."""
+    gradients = profile.gradients_mib[job.trainable][PRECISION_KEY[job.precision]]
+    return STEP_COPIES[job.optimizer] * gradients
+
+
+def _allocator_ratio(job: Job, profile: ModelProfile) -> AllocatorRatio:
+    segments = "expandable" if job.expandable_segments else "default"
+    wanted = (PRECISION_KEY[job.precision], job.checkpointing, attention(job, profile), segments)
+    for ratio in profile.allocator:
+        if (ratio.precision, ratio.checkpointing, ratio.attention, ratio.segments) == wanted:
+            return ratio
+    return RATIO_UNKNOWN
+
+
+def _combined(allocated: Factors, ratio: tuple[float, float, float]) -> Factors:
+    """Factors of a ratio on top of allocated: two independent errors, added as squares of logs."""
+    low, mid, high = ratio
+    down = math.hypot(math.log(allocated.low), math.log(low / mid))
+    up = math.hypot(math.log(allocated.high), math.log(high / mid))
+    return Factors(mid * math.exp(-down), mid, mid * math.exp(up))
+
+
+def _at_least(floor: Factors, wanted: Factors) -> Factors:
+    """`wanted`, raised where it lies below `floor`."""
+    pairs = ((floor.low, wanted.low), (floor.mid, wanted.mid), (floor.high, wanted.high))
+    return Factors(*(max(pair) for pair in pairs))
+
+
+def _clips(line: Line, room_mib: float) -> int:
+    """Largest batch at which a candidate stays within room_mib; 0 where not even one clip does."""
+    if line.mib_per_clip <= 0:
+        return 0 if line.fixed_mib > room_mib else 10**6
+    return math.floor((room_mib - line.fixed_mib) / line.mib_per_clip)
+
+
+def _parts_gib(memory: MemoryModel, line: Line, micro_batch: int) -> dict[str, float]:
+    mib = {
+        **memory.resident_mib,
+        "gradients": line.gradients_mib,
+        "activations": line.activations_mib + line.activations_mib_per_clip * micro_batch,
+        "temporaries": line.temporaries_mib + line.temporaries_mib_per_clip * micro_batch,
+    }
+    total = sum(mib.values())
+    mib["calibration"] = memory.add_mib + (memory.scale - 1) * total
+    return {part: mib[part] / 1024 for part in PARTS}
