@@ -261,3 +261,15 @@ def file_name(tree: Mapping[str, Any]) -> str:
     day = str(tree["date"]).replace("-", "")
     parts = (tree["model"], tree["precision"], day, tree["who"], content_hash(tree))
     return f"{slug(str(tree['card']))}/{'__'.join(map(str, parts))}.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A run as it lies in the repository: `file` under `measurements/runs`, and its review.
+
+    accepted: a maintainer has listed it in `measurements/reviewed.yaml`.
+    """
+
+    file: str
+    run: Run
+    accepted: bool = False

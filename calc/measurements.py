@@ -1,0 +1,372 @@
+"""The one module of calc that reads files: everything in `measurements/`, strictly, once.
+
+A broken file is never skipped: `DataError` names all problems of all files that were read, one a
+line, as `file: path.to.field: what is wrong, what is allowed`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from calc import strict_yaml
+from calc.card import Card, Price, Purchase, Rate, Sourced
+from calc.profile import (
+    AllocatorRatio,
+    Line,
+    ModelProfile,
+    Point,
+    Setting,
+    Timeline,
+    Trainable,
+    Work,
+)
+from calc.runs import Run, Stored
+from calc.schema import Pattern, build
+
+ROOT = Path(__file__).resolve().parent.parent / "measurements"
+VERSION_DIGITS = 8
+
+T = TypeVar("T")
+Https = Annotated[str, Pattern(r"https://[^\s<>\"]+", "an https:// address")]
+
+
+class DataError(ValueError):
+    """Every problem found, one a line."""
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A source that figures of a file refer to by its key."""
+
+    title: str
+    url: Https
+    licence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CardFile:
+    """`measurements/cards.yaml`."""
+
+    schema: Literal[1]
+    sources: Mapping[str, Source]
+    cards: tuple[Card, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PriceFile:
+    """`measurements/prices.yaml`."""
+
+    schema: Literal[1]
+    sources: Mapping[str, Source]
+    prices: tuple[Price, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProfilePoint:
+    """One traced setting, as it stands in a profile file."""
+
+    at: Setting
+    step: tuple[Line, ...]
+    accumulate: tuple[Line, ...]
+    work: Mapping[str, Work]
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileFile:
+    """`measurements/models/<model>.yaml`; `ModelProfile` says what the fields mean."""
+
+    schema: Literal[1]
+    model: str
+    title: str
+    family: str
+    source: str
+    attention: tuple[str, ...]
+    params: int
+    trainable: Mapping[str, Trainable]
+    weights_mib: Mapping[str, float]
+    gradients_mib: Mapping[str, Mapping[str, float]]
+    traced: Mapping[str, str]
+    points: tuple[ProfilePoint, ...]
+    allocator: tuple[AllocatorRatio, ...] = ()
+    timelines: tuple[Timeline, ...] = ()
+    input: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedRun:
+    """A run that a maintainer has looked into although it lies outside the band."""
+
+    file: str
+    by: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewFile:
+    """`measurements/reviewed.yaml`."""
+
+    schema: Literal[1]
+    accepted: tuple[AcceptedRun, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Everything but the model profiles, which are read one by one; see `load`."""
+
+    cards: Mapping[str, Card]
+    prices: Mapping[str, Price]
+    runs: tuple[Stored, ...]
+    models: tuple[str, ...]
+    version: str
+
+    def profile(self, model: str) -> ModelProfile:
+        """The traced profile of one of `models`."""
+        return load_profile(model)
+
+
+# --- One file ---------------------------------------------------------------------------------
+
+
+def read_tree(path: Path, label: str = "") -> Any:
+    """The plain tree in a file; DataError if it is not a YAML file as ClipFit writes them."""
+    label = label or path.name
+    try:
+        size = path.stat().st_size
+        if size > strict_yaml.MAX_BYTES:
+            allowed = f"allowed are {strict_yaml.MAX_BYTES}"
+            raise DataError([f"{label}: has {size} bytes; {allowed}"])
+        return strict_yaml.parse(path.read_bytes().decode("utf-8"))
+    except UnicodeDecodeError:
+        raise DataError([f"{label}: is not text in UTF-8; save it as UTF-8"]) from None
+    except strict_yaml.YamlError as error:
+        raise DataError([f"{label}: {error}"]) from None
+    except OSError as error:
+        raise DataError([f"{label}: cannot be read: {error.strerror}"]) from None
+
+
+def read(kind: type[T], path: Path, label: str = "") -> T:
+    """The record in a file; DataError with all its problems."""
+    label = label or path.name
+    problems: list[str] = []
+
+    def report(field: str, what: str) -> None:
+        problems.append(f"{label}: {field}: {what}" if field else f"{label}: {what}")
+
+    built = build(kind, read_tree(path, label), report)
+    if built is None:
+        raise DataError(problems)
+    return built
+
+
+def label_of(path: Path, root: Path = ROOT) -> str:
+    """How a file is called in messages, e.g. "measurements/cards.yaml"."""
+    return f"{root.name}/{path.relative_to(root).as_posix()}"
+
+
+def _read(kind: type[T], path: Path, root: Path) -> T:
+    return read(kind, path, label_of(path, root))
+
+
+# --- Cards and prices -------------------------------------------------------------------------
+
+
+@cache
+def load_cards(root: Path = ROOT) -> Mapping[str, Card]:
+    """Cards by name, in the order of the file; sources are addresses."""
+    path = root / "cards.yaml"
+    file = _read(CardFile, path, root)
+    problems: list[str] = []
+    cards = [
+        _with_addresses(card, file.sources, f"{label_of(path, root)}: cards[{index}]", problems)
+        for index, card in enumerate(file.cards)
+    ]
+    return _by_name(cards, "name", label_of(path, root), problems)
+
+
+@cache
+def load_prices(root: Path = ROOT) -> Mapping[str, Price]:
+    """Prices by card name; sources are addresses."""
+    path = root / "prices.yaml"
+    file = _read(PriceFile, path, root)
+    problems: list[str] = []
+    prices = [
+        _with_addresses(price, file.sources, f"{label_of(path, root)}: prices[{index}]", problems)
+        for index, price in enumerate(file.prices)
+    ]
+    known = load_cards(root)
+    problems += [
+        f"{label_of(path, root)}: {price.card} is not in cards.yaml; add it there first"
+        for price in prices
+        if price.card not in known
+    ]
+    return _by_name(prices, "card", label_of(path, root), problems)
+
+
+def _by_name(records: list[T], key: str, label: str, problems: list[str]) -> Mapping[str, T]:
+    found: dict[str, T] = {}
+    for record in records:
+        name = getattr(record, key)
+        if name in found:
+            problems.append(f"{label}: {name} stands twice")
+        found[name] = record
+    if problems:
+        raise DataError(problems)
+    return found
+
+
+def _with_addresses(
+    record: T, sources: Mapping[str, Source], where: str, problems: list[str]
+) -> T:
+    """The record with the addresses of its sources in place of their keys."""
+    changes: dict[str, Any] = {}
+    for field in dataclasses.fields(record):  # type: ignore[arg-type]
+        value = getattr(record, field.name)
+        if isinstance(value, (Sourced, Purchase)) and value.source:
+            changes[field.name] = dataclasses.replace(
+                value, source=_address(value.source, sources, f"{where}.{field.name}", problems)
+            )
+        elif isinstance(value, Rate):
+            addresses = [
+                _address(key, sources, f"{where}.{field.name}", problems) for key in value.sources
+            ]
+            changes[field.name] = dataclasses.replace(value, sources=tuple(addresses))
+        elif isinstance(value, tuple):
+            changes[field.name] = tuple(
+                _with_source(item, sources, f"{where}.{field.name}", problems) for item in value
+            )
+    return dataclasses.replace(record, **changes)  # type: ignore[type-var]
+
+
+def _with_source(item: Any, sources: Mapping[str, Source], where: str, problems: list[str]) -> Any:
+    if not isinstance(item, Purchase):
+        return item
+    return dataclasses.replace(item, source=_address(item.source, sources, where, problems))
+
+
+def _address(key: str, sources: Mapping[str, Source], where: str, problems: list[str]) -> str:
+    if key in sources:
+        return sources[key].url
+    problems.append(f"{where}: source {key!r} is not in the list at the top of the file")
+    return key
+
+
+# --- Models -----------------------------------------------------------------------------------
+
+
+@cache
+def model_ids(root: Path = ROOT) -> tuple[str, ...]:
+    """Ids of the traced models: the file names, sorted. Nothing is read."""
+    return tuple(sorted(path.stem for path in (root / "models").glob("*.yaml")))
+
+
+@cache
+def load_profile(model: str, root: Path = ROOT) -> ModelProfile:
+    """The traced profile of a model; only its file is read."""
+    if model not in model_ids(root):
+        known = ", ".join(model_ids(root)) or "none yet"
+        raise DataError([f"model is {model!r}; allowed are {known}"])
+    path = root / "models" / f"{model}.yaml"
+    file = _read(ProfileFile, path, root)
+    if file.model != model:
+        what = f"model: is {file.model!r}; the file is called {model}.yaml"
+        raise DataError([f"{label_of(path, root)}: {what}"])
+    return _profile(file)
+
+
+def _profile(file: ProfileFile) -> ModelProfile:
+    points = {entry.at: Point(entry.step, entry.accumulate, entry.work) for entry in file.points}
+    names = [field.name for field in dataclasses.fields(ModelProfile) if field.name != "points"]
+    return ModelProfile(points=points, **{name: getattr(file, name) for name in names})
+
+
+# --- Runs and published figures -----------------------------------------------------------------
+
+
+@cache
+def load_runs(root: Path = ROOT) -> tuple[Stored, ...]:
+    """Every measured run, with its review state; all problems of all files at once."""
+    accepted = _accepted(root)
+    stored: list[Stored] = []
+    problems: list[str] = []
+    for path in run_paths(root):
+        try:
+            run = _read(Run, path, root)
+        except DataError as error:
+            problems += error.problems
+            continue
+        name = path.relative_to(root / "runs").as_posix()
+        stored.append(Stored(name, run, name in accepted))
+    if problems:
+        raise DataError(problems)
+    return tuple(stored)
+
+
+def run_paths(root: Path = ROOT) -> Iterator[Path]:
+    """Files of measured runs, in a fixed order."""
+    return iter(sorted((root / "runs").rglob("*.yaml")))
+
+
+def _accepted(root: Path) -> frozenset[str]:
+    path = root / "reviewed.yaml"
+    if not path.exists():
+        return frozenset()
+    return frozenset(entry.file for entry in _read(ReviewFile, path, root).accepted)
+
+
+def load_published(name: str, root: Path = ROOT) -> Any:
+    """The plain tree of `measurements/published/<name>.yaml`."""
+    path = root / "published" / f"{name}.yaml"
+    return read_tree(path, label_of(path, root))
+
+
+# --- All of it ----------------------------------------------------------------------------------
+
+
+@cache
+def data_version(root: Path = ROOT) -> str:
+    """Eight hex digits of everything in `measurements/`; computed, never committed."""
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.yaml")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0")
+        digest.update(path.read_bytes().replace(b"\r\n", b"\n") + b"\0")
+    return digest.hexdigest()[:VERSION_DIGITS]
+
+
+def load(root: Path = ROOT) -> Data:
+    """Cards, prices, runs, the list of models and the version; profiles are read when asked for."""
+    return Data(
+        cards=load_cards(root),
+        prices=load_prices(root),
+        runs=load_runs(root),
+        models=model_ids(root),
+        version=data_version(root),
+    )
+
+
+def problems(root: Path = ROOT) -> list[str]:
+    """What is wrong anywhere in `measurements/`; empty if nothing is."""
+    found: list[str] = []
+    readers: list[Callable[[], object]] = [
+        lambda: load_cards(root), lambda: load_prices(root), lambda: load_runs(root),
+        *(lambda model=model: load_profile(model, root) for model in model_ids(root)),
+        *(
+            lambda path=path: read_tree(path, label_of(path, root))
+            for path in sorted((root / "published").glob("*.yaml"))
+        ),
+    ]  # fmt: skip
+    for reader in readers:
+        try:
+            reader()
+        except DataError as error:
+            found += error.problems
+    return found
