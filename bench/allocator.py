@@ -627,13 +627,17 @@ Range = tuple[float, float, float]
 def ratios(
     trace: TraceLike, batches: Sequence[int], settings: Settings = Settings()
 ) -> dict[str, Range]:
-    """Counted, reserved, cap and calm over allocated: (lowest, median, highest) of the batches."""
+    """What the allocator makes of a traced step: (lowest, median, highest) of the batches.
+
+    ``rounding_mib`` is what block remainders add to the live tensors, nearly the same for every
+    batch; reserved, cap and calm are multiples of the two together (*counted*), never below 1.
+    """
     found = [footprint(trace, b, settings) for b in batches]
     return {
-        "counted": spread([f.counted / f.allocated for f in found]),
-        "reserved": spread([f.reserved / f.allocated for f in found]),
-        "cap": spread([f.cap / f.allocated for f in found]),
-        "calm": spread([f.calm / f.allocated for f in found]),
+        "rounding_mib": spread([(f.counted - f.allocated) / MIB for f in found]),
+        "reserved": spread([f.reserved / f.counted for f in found]),
+        "cap": spread([max(1.0, f.cap / f.counted) for f in found]),
+        "calm": spread([max(1.0, f.calm / f.counted) for f in found]),
     }
 
 

@@ -225,6 +225,7 @@ def test_largest_batch_walks_down_the_ladder() -> None:
 def test_ratios_spread_over_batches() -> None:
     trace = Trace([alloc(0, 10, category="weight")], [alloc(1, 0, per_clip_mib=11.5), free(1)])
     found = allocator.ratios(trace, [1, 2, 4], Settings(orders=1))
-    assert set(found) == {"counted", "reserved", "cap", "calm"}
-    for low, mid, high in found.values():
+    assert set(found) == {"rounding_mib", "reserved", "cap", "calm"}
+    assert found["rounding_mib"] == (0.0, 0.0, 0.5), "only 11.5 MiB leaves half a MiB unsplit"
+    for low, mid, high in (found["reserved"], found["cap"], found["calm"]):
         assert 1.0 <= low <= mid <= high
