@@ -4,44 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
-from calc.advice import Advice
-from calc.card import Offer
-from calc.cost import PriceUsed
-from calc.estimate import Range
-from calc.fit import Fit
+from calc import MODEL_VERSION, custom
+from calc.advice import Advice, advise
+from calc.card import Card, Offer, Price, parse_offer
 from calc.job import Job
-from calc.memory import MemoryEstimate
-from calc.rules import Rule
-from calc.speed import StepTime
+from calc.notes import notes
+from calc.profile import ModelProfile
+from calc.result import OfferResult, evaluate
+from calc.rules import Rule, rules
+from calc.verdict import verdict
 from calc.words import Message
 
+__all__ = ["Comparison", "OfferResult", "compare", "offers"]
 
-@dataclass(frozen=True, slots=True)
-class OfferResult:
-    """One offer for the job. Per GPU: memory, usable_gib, max_batch, micro_batch, accumulation.
 
-    memory is that of `fit`: the share of one GPU in one go. Speed, hours and money are those of
-    micro_batch x accumulation; None where it does not fit or is not known.
-    basis: {"memory": ..., "speed": ...} in measured | corrected | formula | None.
-    """
+class Measured(Protocol):
+    """What compare needs of the loaded measurements."""
 
-    offer: Offer
-    fit: Fit
-    memory: MemoryEstimate
-    usable_gib: Range
-    max_batch: int
-    micro_batch: int | None
-    accumulation: int | None
-    step: StepTime | None
-    clips_per_s: Range | None
-    hours: Range | None
-    usd: Range | None
-    kwh: Range | None
-    price: PriceUsed | None
-    needs_clips_per_s: float | None
-    basis: Mapping[str, str | None]
-    notes: tuple[Message, ...] = ()
+    @property
+    def version(self) -> str: ...
+    @property
+    def cards(self) -> Mapping[str, Card]: ...
+    @property
+    def prices(self) -> Mapping[str, Price]: ...
+    def profile(self, model: str) -> ModelProfile: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +44,41 @@ class Comparison:
     offers: tuple[OfferResult, ...]
     advice: tuple[Advice, ...]
     notes: tuple[Message, ...]
+
+
+def compare(job: Job, data: Measured) -> Comparison:
+    """Everything about a job: offers in the order asked, verdict, rules, advice and notes.
+
+    Raises NotTraced where the model was not traced so, ValueError for a card nobody entered.
+    """
+    profile = profile_of(job, data)
+    results = tuple(evaluate(job, profile, offer, data.prices) for offer in offers(job, data.cards))
+    checked = rules(job, results)
+    return Comparison(
+        model_version=MODEL_VERSION,
+        data_version=data.version,
+        job=job,
+        verdict=verdict(job, results, checked),
+        rules=checked,
+        offers=results,
+        advice=advise(job, profile, results),
+        notes=notes(job, profile, results),
+    )
+
+
+def profile_of(job: Job, data: Measured) -> ModelProfile:
+    """The traced model of a job, or the closed form of a custom one."""
+    return custom.profile(job) if job.model == "custom" else data.profile(job.model)
+
+
+def offers(job: Job, cards: Mapping[str, Card]) -> tuple[Offer, ...]:
+    """The job's offers with their cards; a ValueError names a card that is not in the table."""
+    return tuple(_offer(text, cards) for text in job.cards)
+
+
+def _offer(text: str, cards: Mapping[str, Card]) -> Offer:
+    name, count = parse_offer(text)
+    if name not in cards:
+        known = ", ".join(cards)
+        raise ValueError(f"card is {name!r}; allowed are {known}")
+    return Offer(cards[name], count)

@@ -53,7 +53,9 @@ def hours(value_h: float) -> Message:
     """
     if value_h < 2:
         return Message("unit_minutes", {"n": value_h * 60})
-    return Message("unit_days", {"n": value_h / 24}) if value_h >= 96 else Message("unit_hours", {"n": value_h})
+    if value_h < 96:
+        return Message("unit_hours", {"n": value_h})
+    return Message("unit_days", {"n": value_h / 24})
 
 
 def money(usd: float, currency: str = "USD", cny_per_usd: float = 7.1) -> str:
@@ -68,17 +70,185 @@ def money(usd: float, currency: str = "USD", cny_per_usd: float = 7.1) -> str:
 
 
 TEMPLATES: Mapping[str, tuple[str, str]] = {
+    # Units
     "unit_minutes": ("{n:.0f} min", "{n:.0f} 分钟"),
     "unit_hours": ("{n:.1f} h", "{n:.1f} 小时"),
     "unit_days": ("{n:.1f} days", "{n:.1f} 天"),
+    # What was not traced
     "not_traced_shape": (
         "{model} was not traced at {frames} frames of {size} px; "
         "choose frames x size from {shapes}",
-        "{model} 没有 {frames} 帧、{size} 像素的追踪数据；可选的帧数 x 边长为：{shapes}",
+        "没有 {model} 在 {frames} 帧、{size} 像素下的追踪数据；可选的帧数 x 边长有 {shapes}",
     ),
     "not_traced_way": (
         "{model} at {frames} frames of {size} px was not traced as {way} "
         "(precision/checkpointing/attention/trainable); choose from {ways}",
-        "{model} 在 {frames} 帧、{size} 像素下没有 {way}（精度/检查点/注意力/训练范围）的追踪数据；可选：{ways}",
+        "{model} 在 {frames} 帧、{size} 像素下没有按 {way} 追踪过"
+        "（精度/检查点/注意力/训练范围）；可选 {ways}",
+    ),
+    # Verdict
+    "verdict": ("{fit}; {money}.", "{fit}；{money}。"),
+    "verdict_but": ("{fit}; {money}, though {rule}.", "{fit}；{money}，不过{rule}。"),
+    "verdict_none_one": (
+        "{offer} cannot train this job: even one clip at a time needs {need:.1f} GiB, "
+        "and {usable:.1f} GiB are usable.",
+        "{offer} 训练不了这个任务：哪怕一次只放一个片段也要 {need:.1f} GiB，而可用显存只有 {usable:.1f} GiB。",
+    ),
+    "verdict_none": (
+        "None of these cards trains this job: even the largest, {offer}, has {usable:.1f} GiB usable, "
+        "and one clip at a time needs {need:.1f} GiB.",
+        "所选的卡都训练不了这个任务：即使显存最大的 {offer} 也只有 {usable:.1f} GiB 可用，"
+        "而一次只放一个片段就要 {need:.1f} GiB。",
+    ),
+    "fit_one": ("{name} trains it in one go", "{name} 一次放得下整个批次"),
+    "fit_one_hard": ("It trains on {hard}", "可以训练：{hard}"),
+    "fit_both": ("Both fit", "两者都放得下"),
+    "fit_both_hard": ("Both train it, {hard}", "两者都能训练，其中 {hard}"),
+    "fit_all": ("All {n} fit", "{n} 个方案都放得下"),
+    "fit_all_hard": ("All {n} train it, {hard}", "{n} 个方案都能训练，其中 {hard}"),
+    "fit_only": ("Only {names} trains it ({failing})", "只有 {names} 能训练（{failing}）"),
+    "fit_only_hard": (
+        "Only {names} trains it, {hard} ({failing})", "只有 {names} 能训练，其中 {hard}（{failing}）",
+    ),
+    "how_parts": ("{name} in {times} x {micro} clips", "{name} 要分 {times} 次、每次 {micro} 个片段"),
+    "how_tight": ("{name} only just", "{name} 只是勉强放下"),
+    "fails": (
+        "{name} has {usable:.1f} GiB usable, one clip needs {need:.1f}",
+        "{name} 可用 {usable:.1f} GiB，一个片段就要 {need:.1f} GiB",
+    ),
+    "money_sooner": (
+        "{best} costs less, {usd} against {other_usd} on {other} ({less:.0%} less), "
+        "and is no slower ({hours} against {other_hours})",
+        "{best} 更便宜：{usd}，而 {other} 要 {other_usd}（省 {less:.0%}），"
+        "而且不更慢（{hours} 对 {other_hours}）",
+    ),
+    "money_later": (
+        "{best} costs less, {usd} against {other_usd} on {other} ({less:.0%} less), "
+        "but takes {hours} instead of {other_hours}",
+        "{best} 更便宜：{usd}，而 {other} 要 {other_usd}（省 {less:.0%}），"
+        "但要 {hours}，而不是 {other_hours}",
+    ),
+    "money_likely_sooner": (
+        "{best} probably costs less, about {usd} against {other_usd} on {other}, "
+        "and is no slower ({hours} against {other_hours})",
+        "{best} 很可能更便宜：约 {usd}，{other} 约 {other_usd}，而且不更慢（{hours} 对 {other_hours}）",
+    ),
+    "money_likely_later": (
+        "{best} probably costs less, about {usd} against {other_usd} on {other}, "
+        "but takes {hours} instead of {other_hours}",
+        "{best} 很可能更便宜：约 {usd}，{other} 约 {other_usd}，但要 {hours}，而不是 {other_hours}",
+    ),
+    "money_alone": ("it takes {hours} and costs {usd}", "需要 {hours}，花费 {usd}"),
+    "money_alone_unpriced": (
+        "it takes {hours}; its price is not known", "需要 {hours}；价格未知",
+    ),
+    "money_no_speed": (
+        "how fast {names} is was not measured, so the costs cannot be compared",
+        "{names} 的速度没有数据，因此无法比较费用",
+    ),
+    "money_break_even": (
+        "{first} is cheaper if its hourly price is below {ratio:.2f} x that of {second}",
+        "{first} 的每小时价格低于 {second} 的 {ratio:.2f} 倍时更便宜",
+    ),
+    "money_break_even_usd": (
+        "{first} is cheaper if it costs less than {usd} per GPU-hour, {ratio:.2f} x {second}",
+        "{first} 的价格低于每卡每小时 {usd}（{second} 的 {ratio:.2f} 倍）时更便宜",
+    ),
+    "rule_elsewhere": (
+        "rule {number} of the article points to {name}", "文章的第 {number} 条规则指向 {name}",
+    ),
+    # The article's rules
+    "rule_batch": (
+        "{small} takes {mine} clips at once and {large} {other}",
+        "{small} 一次放 {mine} 个片段，{large} 一次放 {other} 个",
+    ),
+    "rule_batch_unknown": ("{large} does not train this job", "{large} 训练不了这个任务"),
+    "rule_time": (
+        "{small} takes {hours}, {large} saves {saved:.0%} of it",
+        "{small} 需要 {hours}，{large} 能省 {saved:.0%} 的时间",
+    ),
+    "rule_time_slower": (
+        "{small} takes {hours}, {large} is no faster", "{small} 需要 {hours}，{large} 并不更快",
+    ),
+    "rule_time_unknown": (
+        "the hours on {small} or {large} are not known", "{small} 或 {large} 的训练时间未知",
+    ),
+    "rule_nvlink": (
+        "the cards of {small} wait for each other {waits:.0%} of a step",
+        "{small} 的卡每一步有 {waits:.0%} 的时间在互相等待",
+    ),
+    "rule_nvlink_single": (
+        "{small} is one card, which exchanges nothing", "{small} 只有一张卡，不需要卡间通信",
+    ),
+    "rule_nvlink_unknown": (
+        "how long the cards of {small} wait for each other is not known",
+        "{small} 的卡间等待时间未知",
+    ),
+    "rule_money": (
+        "{small} {small_usd}, {large} {large_usd}: at {ratio:.2f} x the hourly price {large} must "
+        "finish in {must:.0%} of the time to cost less, and takes {share:.0%}",
+        "{small} 花费 {small_usd}，{large} 花费 {large_usd}：{large} 的每小时价格是 {ratio:.2f} 倍，"
+        "要在 {must:.0%} 的时间内完成才更省钱，实际需要 {share:.0%}",
+    ),
+    "rule_money_plain": (
+        "{small} {small_usd}, {large} {large_usd}", "{small} 花费 {small_usd}，{large} 花费 {large_usd}",
+    ),
+    # Advice
+    "advice": ("{offer}: {changes}{time}", "{offer}：{changes}{time}"),
+    "advice_time_longer": (" ({percent:.0%} more time)", "（多花 {percent:.0%} 的时间）"),
+    "advice_time_shorter": (" ({percent:.0%} less time)", "（少花 {percent:.0%} 的时间）"),
+    "advice_time_same": (" (same time)", "（时间不变）"),
+    "advice_time_unknown": (" (time not known)", "（时间未知）"),
+    "change_checkpointing": ("checkpoint each block", "逐块检查点"),
+    "change_precision": ("train in {to}", "改用 {to} 训练"),
+    "change_attention": ("use {to} attention", "注意力改用 {to}"),
+    "change_optimizer": ("take the optimizer {to}", "优化器换成 {to}"),
+    "change_micro_batch": (
+        "{times} x {micro} clips with accumulation", "梯度累积，{times} 次、每次 {micro} 个片段",
+    ),
+    "change_frames": ("{to} frames instead of {was}", "{was} 帧减到 {to} 帧"),
+    "change_trainable": ("train the head only", "只训练分类头"),
+    "change_cards": ("rent {to}", "换成 {to}"),
+    "change_sharding": ("shard with {to}", "用 {to} 分片"),
+    # Notes
+    "note_windows": (
+        "Windows: the driver spills into system memory instead of failing, so a job that does not "
+        "fit seems to run, at about a tenth of the speed",
+        "Windows：显存不够时驱动会占用系统内存而不报错，放不下的任务看起来能跑，速度却只有十分之一左右",
+    ),
+    "note_attention": (
+        "{model} has only {used} attention in this library, so {asked} was not used",
+        "{model} 在这个库里只有 {used} 注意力，因此没有使用 {asked}",
+    ),
+    "note_ddp": (
+        "DDP on {names}: every GPU holds the whole model, several cards do not add up their memory",
+        "{names} 用 DDP：每张卡都放完整的模型，多张卡的显存不会相加",
+    ),
+    "note_sharding": (
+        "{way}: memory per GPU is a formula that was not validated on GPUs",
+        "{way}：每张卡的显存由公式得出，尚未在 GPU 上验证",
+    ),
+    "note_loader": (
+        "the data loader delivers {cap:g} clips/s and slows down {names}",
+        "数据加载每秒只有 {cap:g} 个片段，拖慢了 {names}",
+    ),
+    "note_spot": (
+        "spot: each interruption is taken to lose {minutes:.0f} min, {longer:.1%} longer in all",
+        "竞价实例：每次中断按损失 {minutes:.0f} 分钟计，总时间多 {longer:.1%}",
+    ),
+    "note_extra": (
+        "{gib:g} GiB for validation or online encoders are part of the peak",
+        "峰值里包含验证或在线编码器的 {gib:g} GiB",
+    ),
+    "note_channels_last": (
+        "channels-last: what it does to memory was not measured; the copy of each clip is counted",
+        "channels-last：对显存的影响没有实测，这里只计入每个片段的一份拷贝",
+    ),
+    "note_unofficial": (
+        "{names}: rebuilt by third parties, not sold by NVIDIA", "{names}：第三方改装，并非 NVIDIA 出售",
+    ),
+    "note_total": (
+        "{names}: nobody we can name published the memory PyTorch shows; derived from the driver's",
+        "{names}：没有可引用来源给出 PyTorch 显示的显存，由驱动显示的数值推算",
     ),
 }

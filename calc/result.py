@@ -1,0 +1,80 @@
+"""One offer for a job: fit, time, money and energy together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from calc.card import Offer, Price
+from calc.cost import Cost, PriceUsed, cost
+from calc.estimate import Range
+from calc.fit import Fit, fit
+from calc.job import Job
+from calc.memory import MemoryEstimate
+from calc.profile import ModelProfile
+from calc.speed import StepTime, step
+from calc.words import Message
+
+
+@dataclass(frozen=True, slots=True)
+class OfferResult:
+    """One offer for the job. Per GPU: memory, usable_gib, max_batch, micro_batch, accumulation.
+
+    memory is that of `fit`: the share of one GPU in one go. Speed, hours and money are those of
+    micro_batch x accumulation; None where it does not fit or is not known.
+    basis: {"memory": ..., "speed": ...} in measured | corrected | formula | None.
+    """
+
+    offer: Offer
+    fit: Fit
+    memory: MemoryEstimate
+    usable_gib: Range
+    max_batch: int
+    micro_batch: int | None
+    accumulation: int | None
+    step: StepTime | None
+    clips_per_s: Range | None
+    hours: Range | None
+    usd: Range | None
+    kwh: Range | None
+    price: PriceUsed | None
+    needs_clips_per_s: float | None
+    basis: Mapping[str, str | None]
+    notes: tuple[Message, ...] = ()
+
+    @property
+    def trains(self) -> bool:
+        """Whether the offer trains the job at all, in one go or accumulated."""
+        return self.micro_batch is not None
+
+
+def evaluate(
+    job: Job, profile: ModelProfile, offer: Offer, prices: Mapping[str, Price]
+) -> OfferResult:
+    """The whole answer for one offer."""
+    found = fit(job, profile, offer)
+    time = None
+    if found.micro_batch is not None and found.accumulation is not None:
+        time = step(job, profile, offer, found.micro_batch, found.accumulation)
+    paid = None if time is None else cost(job, offer, time.total_s, prices)
+    return _result(offer, found, time, paid)
+
+
+def _result(offer: Offer, found: Fit, time: StepTime | None, paid: Cost | None) -> OfferResult:
+    return OfferResult(
+        offer=offer,
+        fit=found,
+        memory=found.memory,
+        usable_gib=found.usable_gib,
+        max_batch=found.max_batch,
+        micro_batch=found.micro_batch,
+        accumulation=found.accumulation,
+        step=time,
+        clips_per_s=paid.clips_per_s if paid else None,
+        hours=paid.hours if paid else None,
+        usd=paid.usd if paid else None,
+        kwh=paid.kwh if paid else None,
+        price=paid.price if paid else None,
+        needs_clips_per_s=paid.needs_clips_per_s if paid else None,
+        basis={"memory": found.memory.basis, "speed": time.basis if time else None},
+    )

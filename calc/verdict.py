@@ -1,0 +1,151 @@
+"""The answer in one sentence: what fits, what costs less, and whether a rule points elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from calc.cost import break_even_ratio
+from calc.job import Job
+from calc.result import OfferResult
+from calc.rules import Rule
+from calc.words import Message, hours, money
+
+
+def verdict(job: Job, results: Sequence[OfferResult], rules: Sequence[Rule] = ()) -> Message:
+    """One sentence for the job."""
+    training = [result for result in results if result.trains]
+    if not training:
+        return _nothing_fits(results)
+    params = {"fit": _fit(results, training), "money": _money(job, training)}
+    other = _rule_elsewhere(training, rules)
+    return Message("verdict", params) if other is None else Message("verdict_but", {**params, "rule": other})
+
+
+def cheapest(results: Sequence[OfferResult]) -> OfferResult | None:
+    """The offer that costs least, if every one that trains the job has a price and a speed."""
+    training = [result for result in results if result.trains]
+    if not training or any(result.usd is None for result in training):
+        return None
+    return min(training, key=lambda result: result.usd.mid if result.usd else 0.0)
+
+
+def _nothing_fits(results: Sequence[OfferResult]) -> Message:
+    best = max(results, key=lambda result: result.usable_gib.mid)
+    params = {
+        "offer": best.offer.text, "need": _least_gib(best), "usable": best.usable_gib.mid,
+    }  # fmt: skip
+    return Message("verdict_none_one" if len(results) == 1 else "verdict_none", params)
+
+
+def _least_gib(result: OfferResult) -> float:
+    return result.memory.cap.mid
+
+
+def _fit(results: Sequence[OfferResult], training: Sequence[OfferResult]) -> Message:
+    """Which offers train the job, and how."""
+    failing = tuple(_fails(result) for result in results if not result.trains)
+    hard = tuple(_how(result) for result in training if _is_hard(result))
+    if failing:
+        names = tuple(result.offer.text for result in training)
+        key = "fit_only_hard" if hard else "fit_only"
+        return Message(key, {"names": names, "failing": failing, "hard": hard})
+    if len(results) == 1:
+        return hard_or(hard, "fit_one", {"name": results[0].offer.text})
+    key = "fit_both" if len(results) == 2 else "fit_all"
+    return hard_or(hard, key, {"n": len(results)})
+
+
+def hard_or(hard: tuple[Message, ...], key: str, params: dict[str, object]) -> Message:
+    """The message `key`, or its variant that says on which offers it is not easy."""
+    return Message(key + "_hard", {**params, "hard": hard}) if hard else Message(key, params)
+
+
+def _is_hard(result: OfferResult) -> bool:
+    return result.fit.state != "fits" or (result.accumulation or 1) > 1
+
+
+def _how(result: OfferResult) -> Message:
+    """"RTX 4090 24GB in 2 x 4 clips", or that it is tight."""
+    params = {
+        "name": result.offer.text, "micro": result.micro_batch, "times": result.accumulation,
+    }  # fmt: skip
+    return Message("how_parts" if (result.accumulation or 1) > 1 else "how_tight", params)
+
+
+def _fails(result: OfferResult) -> Message:
+    params = {
+        "name": result.offer.text, "need": _least_gib(result), "usable": result.usable_gib.mid,
+    }  # fmt: skip
+    return Message("fails", params)
+
+
+def _money(job: Job, training: Sequence[OfferResult]) -> Message:
+    """Who costs less, or at which price who would."""
+    if any(result.hours is None for result in training):
+        names = tuple(result.offer.text for result in training if result.hours is None)
+        return Message("money_no_speed", {"names": names})
+    if len(training) == 1:
+        return _alone(job, training[0])
+    best = cheapest(training)
+    return _break_even(training) if best is None else _winner(job, best, training)
+
+
+def _alone(job: Job, result: OfferResult) -> Message:
+    assert result.hours is not None
+    params: dict[str, object] = {"hours": hours(result.hours.mid)}
+    if result.usd is None:
+        return Message("money_alone_unpriced", params)
+    return Message("money_alone", {**params, "usd": _amount(job, result)})
+
+
+def _winner(job: Job, best: OfferResult, training: Sequence[OfferResult]) -> Message:
+    """The cheapest against the next."""
+    others = [result for result in training if result is not best]
+    other = min(others, key=lambda result: result.usd.mid if result.usd else 0.0)
+    assert best.hours and other.hours and best.usd and other.usd
+    params = {
+        "best": best.offer.text, "other": other.offer.text,
+        "usd": _amount(job, best), "other_usd": _amount(job, other),
+        "less": 1 - best.usd.mid / other.usd.mid if other.usd.mid else 0.0,
+        "hours": hours(best.hours.mid), "other_hours": hours(other.hours.mid),
+    }  # fmt: skip
+    sooner = best.hours.mid <= other.hours.mid
+    sure = _is_sure(best, other)
+    key = ("money_" if sure else "money_likely_") + ("sooner" if sooner else "later")
+    return Message(key, params)
+
+
+def _is_sure(best: OfferResult, other: OfferResult) -> bool:
+    """Whether best stays cheaper over the whole range of the two times."""
+    assert best.hours and other.hours and best.usd and other.usd
+    price_ratio = (best.usd.mid / best.hours.mid) / (other.usd.mid / other.hours.mid or 1e-9)
+    counts = best.offer.count / other.offer.count
+    ratio = break_even_ratio((best.offer, best.hours), (other.offer, other.hours))
+    return price_ratio / counts <= ratio.low
+
+
+def _amount(job: Job, result: OfferResult) -> str:
+    assert result.usd is not None
+    return money(result.usd.mid, job.currency, job.cny_per_usd)
+
+
+def _break_even(training: Sequence[OfferResult]) -> Message:
+    """The price ratio that decides, for the first offer without a price and the next one."""
+    unpriced = [result for result in training if result.usd is None]
+    first = unpriced[0]
+    second = next(result for result in training if result is not first)
+    assert first.hours and second.hours
+    ratio = break_even_ratio((first.offer, first.hours), (second.offer, second.hours))
+    params = {"first": first.offer.text, "second": second.offer.text, "ratio": ratio.mid}
+    if second.price is None:
+        return Message("money_break_even", params)
+    return Message("money_break_even_usd", {**params, "usd": ratio.mid * second.price.usd})
+
+
+def _rule_elsewhere(training: Sequence[OfferResult], rules: Sequence[Rule]) -> Message | None:
+    """The first rule that holds and points to another offer than the money."""
+    best = cheapest(training)
+    for rule in rules:
+        if best is not None and rule.points_to and rule.points_to != best.offer.text:
+            return Message("rule_elsewhere", {"number": rule.number, "name": rule.points_to})
+    return None
