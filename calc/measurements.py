@@ -26,7 +26,7 @@ from calc.profile import (
     Trainable,
     Work,
 )
-from calc.runs import Run, Stored
+from calc.runs import Run, RunBook, Stored, book
 from calc.schema import Pattern, build
 
 ROOT = Path(__file__).resolve().parent.parent / "measurements"
@@ -125,7 +125,7 @@ class Data:
 
     cards: Mapping[str, Card]
     prices: Mapping[str, Price]
-    runs: tuple[Stored, ...]
+    runs: RunBook
     models: tuple[str, ...]
     version: str
 
@@ -311,6 +311,12 @@ def load_runs(root: Path = ROOT) -> tuple[Stored, ...]:
     return tuple(stored)
 
 
+@cache
+def load_book(root: Path = ROOT) -> RunBook:
+    """Every measured row with its state, and an index of those that may be used."""
+    return book(load_runs(root))
+
+
 def run_paths(root: Path = ROOT) -> Iterator[Path]:
     """Files of measured runs, in a fixed order."""
     return iter(sorted((root / "runs").rglob("*.yaml")))
@@ -347,7 +353,7 @@ def load(root: Path = ROOT) -> Data:
     return Data(
         cards=load_cards(root),
         prices=load_prices(root),
-        runs=load_runs(root),
+        runs=load_book(root),
         models=model_ids(root),
         version=data_version(root),
     )

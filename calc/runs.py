@@ -6,13 +6,18 @@ one card, one day, one person; its rows are the points that were measured.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from calc.card import slug
+from calc.estimate import Range
+from calc.job import Job
 from calc.schema import Bounds, Pattern, Size
 
 Date = Annotated[str, Pattern(r"20[0-9]{2}-[01][0-9]-[0-3][0-9]", "a date, yyyy-mm-dd")]
@@ -263,6 +268,26 @@ def file_name(tree: Mapping[str, Any]) -> str:
     return f"{slug(str(tree['card']))}/{'__'.join(map(str, parts))}.yaml"
 
 
+# --- How runs are used --------------------------------------------------------------------------
+
+AGREEMENT = 1.05
+"""Two runs of a point agree if neither is more than 5 % above the other."""
+MAX_MOVE = 1.15
+"""One run moves an answer by at most 15 %, whatever it says."""
+NEAR = 2.0
+"""Nearby is a run with between half and twice the tokens x clips in one forward."""
+BAND_MEMORY = 1.25
+BAND_TIME = 2.5
+"""A run outside these factors of the prediction merges as `review: pending`. Wide of the errors of
+the formulas (memory: 90 % within 1.1, time: within 1.6, see `python -m calc accuracy`), so that an
+honest odd card waits for a second run but a unit slip or another card's figure cannot slip in."""
+
+OPTIMIZER_CLASS: Mapping[str, str] = {
+    "adamw": "adam", "adamw-fused": "adam", "sgd": "sgd", "sgd-plain": "sgd",
+}  # fmt: skip
+"""Optimizers of one class step alike; the others are a class of their own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     """A run as it lies in the repository: `file` under `measurements/runs`, and its review.
@@ -273,3 +298,200 @@ class Stored:
     file: str
     run: Run
     accepted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One row of one run. state: used, or pending (shown, not used)."""
+
+    file: str
+    run: Run
+    row: Row
+    state: Literal["used", "pending"] = "used"
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """The same for runs of the same point on the same kind of card."""
+        return (self.run.model, self.run.precision, self.run.card, *self.row.point)
+
+    @property
+    def allocated_gib(self) -> float | None:
+        """Peak allocated memory of the whole run, first steps included."""
+        memory = self.row.memory
+        return memory and max(memory.first_allocated_mib, memory.allocated_mib) / 1024
+
+    @property
+    def reserved_gib(self) -> float | None:
+        """Peak reserved memory of the whole run, first steps included."""
+        memory = self.row.memory
+        return memory and max(memory.first_reserved_mib, memory.reserved_mib) / 1024
+
+    @property
+    def step_s(self) -> float | None:
+        """Median time of a step; None where it never settled."""
+        if self.row.time is None or self.row.status != "ok":
+            return None
+        return self.row.time.median_ms / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class RunBook:
+    """All measured rows, and those that may be used by model and precision, oldest first."""
+
+    rows: tuple[Measured, ...] = ()
+    usable: Mapping[tuple[str, str], tuple[Measured, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Runs that say something about a job on a card, oldest first, and how near they are.
+
+    exact: this very point on this card. nearby: on this card, tokens x clips within a factor of
+    two. other: exact or nearby, but on the cards named in `cards`.
+    """
+
+    kind: Literal["exact", "nearby", "other"]
+    rows: tuple[Measured, ...]
+
+    @property
+    def cards(self) -> tuple[str, ...]:
+        """Cards the runs were made on."""
+        return tuple(dict.fromkeys(row.run.card for row in self.rows))
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Files the rows are in."""
+        return tuple(dict.fromkeys(row.file for row in self.rows))
+
+    @property
+    def basis(self) -> str:
+        """`measured` for this very point on this card, else `corrected`."""
+        return "measured" if self.kind == "exact" else "corrected"
+
+
+def book(stored: Iterable[Stored]) -> RunBook:
+    """Every row with its state, and an index of the usable ones."""
+    rows = [Measured(entry.file, entry.run, row) for entry in stored for row in entry.run.rows]
+    accepted = {entry.file for entry in stored if entry.accepted}
+    by_point: dict[tuple[Any, ...], list[Measured]] = defaultdict(list)
+    for measured in rows:
+        by_point[measured.key].append(measured)
+    judged = [_with_state(measured, by_point[measured.key], accepted) for measured in rows]
+    usable: dict[tuple[str, str], list[Measured]] = defaultdict(list)
+    for measured in sorted(judged, key=lambda one: (one.run.date, one.file)):
+        if measured.state == "used" and _says_something(measured):
+            usable[measured.run.model, measured.run.precision].append(measured)
+    return RunBook(tuple(judged), {key: tuple(group) for key, group in usable.items()})
+
+
+def _with_state(one: Measured, same_point: list[Measured], accepted: set[str]) -> Measured:
+    """Pending rows are used once a maintainer or a second contributor's run confirms them."""
+    if one.run.review == "none" or one.file in accepted:
+        return one
+    confirmed = any(other.run.who != one.run.who and agree(one, other) for other in same_point)
+    return one if confirmed else dataclasses.replace(one, state="pending")
+
+
+def _says_something(one: Measured) -> bool:
+    trained = one.row.mode == "train" and one.run.environment.device == "cuda"
+    return trained and one.row.status in ("ok", "unstable") and one.row.memory is not None
+
+
+def agree(one: Measured, other: Measured) -> bool:
+    """Whether two runs of a point say the same within 5 %, in memory and in time."""
+    pairs = ((one.allocated_gib, other.allocated_gib), (one.step_s, other.step_s))
+    known = [(a, b) for a, b in pairs if a and b]
+    return bool(known) and all(max(a, b) <= AGREEMENT * min(a, b) for a, b in known)
+
+
+def find(
+    job: Job, card: str, runs: RunBook, gpus: int = 1, batch: int | None = None,
+    attention: str | None = None,
+) -> Found | None:
+    """The nearest runs for one forward of `batch` clips per GPU (the job's batch if None).
+
+    attention: what really runs, where the library has only one kind. None: only the formula.
+    """
+    rows = runs.usable.get((job.model, job.precision))
+    if not rows:
+        return None
+    clips = batch or max(1, -(-job.batch // gpus))
+    wanted = (job.checkpointing, attention or job.attention, job.trainable, job.sharding, gpus)
+    optimizer = OPTIMIZER_CLASS.get(job.optimizer, job.optimizer)
+    same = [one for one in rows if _same_kind(one.row, wanted, optimizer)]
+    near = [one for one in same if _near(one, job, clips)]
+    here = [one for one in near if one.run.card == card]
+    exact = [one for one in here if _exact(one.row, job, clips)]
+    for kind, group in (("exact", exact), ("nearby", here), ("other", near)):
+        if group:
+            return Found(kind, tuple(group))  # type: ignore[arg-type]
+    return None
+
+
+def _same_kind(row: Row, wanted: tuple[Any, ...], optimizer: str) -> bool:
+    """Same way of training; how many clips and frames is another question."""
+    sharding = row.sharding if row.gpus > 1 else wanted[3]
+    way = (row.checkpointing, row.attention, row.trainable, sharding, row.gpus)
+    return way == wanted and OPTIMIZER_CLASS.get(row.optimizer, row.optimizer) == optimizer
+
+
+def _near(one: Measured, job: Job, clips: int) -> bool:
+    asked = job.frames * job.size**2 * clips
+    got = one.row.frames * one.row.size**2 * one.row.batch
+    return asked <= NEAR * got and got <= NEAR * asked
+
+
+def _exact(row: Row, job: Job, clips: int) -> bool:
+    same = (row.frames, row.size, row.batch) == (job.frames, job.size, clips)
+    return same and row.optimizer == job.optimizer and row.memory_limit_gib is None
+
+
+def job_of(one: Measured) -> Job:
+    """The job that a row measured; ValueError where a Job cannot express it."""
+    row = one.row
+    return Job(
+        model=one.run.model, precision=one.run.precision, frames=row.frames, size=row.size,
+        batch=row.clips_per_step, micro_batch=row.batch, checkpointing=row.checkpointing,
+        attention=row.attention, optimizer=row.optimizer, trainable=row.trainable,
+        sharding=row.sharding, clip_grad=row.clip_grad, ema=row.ema, bucket_view=row.bucket_view,
+        channels_last=row.channels_last,
+        expandable_segments="expandable_segments:true" in one.run.environment.allocator.lower(),
+    )  # fmt: skip
+
+
+def correct(formula: Range, ratios: Sequence[float], exact: bool, repeats: float) -> Range:
+    """The formula's range, moved by runs. ratios: measured / formula at each run, oldest first.
+
+    mid moves with the median, each run by at most 15 %. Measured exactly, the range is the spread
+    of the runs and of their repeatability (1.02 is 2 %); else it stays as wide as the formula's.
+    Either way it covers what every run says.
+
+    >>> correct(Range(8.0, 10.0, 13.0), [1.1], exact=False, repeats=1.02)
+    Range(low=8.8, mid=11.0, high=14.3)
+    >>> correct(Range(8.0, 10.0, 13.0), [1.1], exact=True, repeats=1.02).mid
+    11.0
+    >>> round(correct(Range(8.0, 10.0, 13.0), [2.0], exact=True, repeats=1.02).mid, 3)
+    11.5
+    """
+    if not ratios:
+        return formula
+    move = moved(ratios)
+    mid = formula.mid * move
+    low, high = formula.low * move, formula.high * move
+    if exact:
+        low, high = mid / repeats, mid * repeats
+    said = [formula.mid * ratio for ratio in ratios]
+    return Range(round(min(low, *said), 12), round(mid, 12), round(max(high, *said), 12))
+
+
+def moved(ratios: Sequence[float]) -> float:
+    """The factor by which runs move an answer: the median so far, at most 15 % a run.
+
+    >>> moved([1.1]), moved([2.0]), moved([1.1, 1.1, 9.0])
+    (1.1, 1.15, 1.1)
+    """
+    move = 1.0
+    for count in range(1, len(ratios) + 1):
+        median = statistics.median(ratios[:count])
+        move = min(max(median, move / MAX_MOVE), move * MAX_MOVE)
+    return move
