@@ -317,14 +317,16 @@ class Measured:
     @property
     def allocated_gib(self) -> float | None:
         """Peak allocated memory of the whole run, first steps included."""
-        memory = self.row.memory
-        return memory and max(memory.first_allocated_mib, memory.allocated_mib) / 1024
+        if self.row.memory is None:
+            return None
+        return max(self.row.memory.first_allocated_mib, self.row.memory.allocated_mib) / 1024
 
     @property
     def reserved_gib(self) -> float | None:
         """Peak reserved memory of the whole run, first steps included."""
-        memory = self.row.memory
-        return memory and max(memory.first_reserved_mib, memory.reserved_mib) / 1024
+        if self.row.memory is None:
+            return None
+        return max(self.row.memory.first_reserved_mib, self.row.memory.reserved_mib) / 1024
 
     @property
     def step_s(self) -> float | None:
