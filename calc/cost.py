@@ -181,6 +181,21 @@ def rent_or_buy_h(job: Job, offer: Offer, prices: Mapping[str, Price]) -> float 
     return owned_usd(job, offer, buy) / saved_per_h if saved_per_h > 0 else float("inf")
 
 
+def break_even_usd(job: Job, offer: Offer, hours_h: float, usd: float) -> float | None:
+    """Price of one GPU (rent per hour, or purchase) at which the run on the offer costs `usd`.
+
+    None where the card's power is not known; negative where no price makes it that cheap.
+    """
+    per_h = usd / hours_h
+    if job.price_kind != "buy":
+        return per_h / offer.count
+    electricity = electricity_usd_per_h(job, offer)
+    kept = 1 - job.resale_pct / 100
+    if electricity is None or kept <= 0:
+        return None
+    return ((per_h - electricity) * use_h(job) / kept - job.host_usd) / offer.count
+
+
 def break_even_ratio(first: tuple[Offer, Range], second: tuple[Offer, Range]) -> Range:
     """Hourly price of one GPU of the first offer, in prices of the second's, at equal cost.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calc.cost import break_even_ratio
+from calc.cost import break_even_ratio, break_even_usd
 from calc.job import Job
 from calc.result import OfferResult
 from calc.rules import Rule
@@ -18,7 +18,9 @@ def verdict(job: Job, results: Sequence[OfferResult], rules: Sequence[Rule] = ()
         return _nothing_fits(results)
     params = {"fit": _fit(results, training), "money": _money(job, training)}
     other = _rule_elsewhere(training, rules)
-    return Message("verdict", params) if other is None else Message("verdict_but", {**params, "rule": other})
+    if other is None:
+        return Message("verdict", params)
+    return Message("verdict_but", {**params, "rule": other})
 
 
 def cheapest(results: Sequence[OfferResult]) -> OfferResult | None:
@@ -50,13 +52,13 @@ def _fit(results: Sequence[OfferResult], training: Sequence[OfferResult]) -> Mes
         key = "fit_only_hard" if hard else "fit_only"
         return Message(key, {"names": names, "failing": failing, "hard": hard})
     if len(results) == 1:
-        return hard_or(hard, "fit_one", {"name": results[0].offer.text})
+        return _with_how(hard, "fit_one", {"name": results[0].offer.text})
     key = "fit_both" if len(results) == 2 else "fit_all"
-    return hard_or(hard, key, {"n": len(results)})
+    return _with_how(hard, key, {"n": len(results)})
 
 
-def hard_or(hard: tuple[Message, ...], key: str, params: dict[str, object]) -> Message:
-    """The message `key`, or its variant that says on which offers it is not easy."""
+def _with_how(hard: tuple[Message, ...], key: str, params: dict[str, object]) -> Message:
+    """Message `key`, or its variant that says on which offers it is not easy."""
     return Message(key + "_hard", {**params, "hard": hard}) if hard else Message(key, params)
 
 
@@ -87,7 +89,7 @@ def _money(job: Job, training: Sequence[OfferResult]) -> Message:
     if len(training) == 1:
         return _alone(job, training[0])
     best = cheapest(training)
-    return _break_even(training) if best is None else _winner(job, best, training)
+    return _break_even(job, training) if best is None else _winner(job, best, training)
 
 
 def _alone(job: Job, result: OfferResult) -> Message:
@@ -129,17 +131,22 @@ def _amount(job: Job, result: OfferResult) -> str:
     return money(result.usd.mid, job.currency, job.cny_per_usd)
 
 
-def _break_even(training: Sequence[OfferResult]) -> Message:
-    """The price ratio that decides, for the first offer without a price and the next one."""
-    unpriced = [result for result in training if result.usd is None]
-    first = unpriced[0]
-    second = next(result for result in training if result is not first)
+def _break_even(job: Job, training: Sequence[OfferResult]) -> Message:
+    """The price that decides: of the first offer without one, against the first with one."""
+    first = next(result for result in training if result.usd is None)
+    priced = [result for result in training if result.usd is not None]
+    second = priced[0] if priced else next(result for result in training if result is not first)
     assert first.hours and second.hours
-    ratio = break_even_ratio((first.offer, first.hours), (second.offer, second.hours))
-    params = {"first": first.offer.text, "second": second.offer.text, "ratio": ratio.mid}
-    if second.price is None:
+    ratio = break_even_ratio((first.offer, first.hours), (second.offer, second.hours)).mid
+    params = {"first": first.offer.text, "second": second.offer.text, "ratio": ratio}
+    if second.usd is None:
         return Message("money_break_even", params)
-    return Message("money_break_even_usd", {**params, "usd": ratio.mid * second.price.usd})
+    usd = break_even_usd(job, first.offer, first.hours.mid, second.usd.mid)
+    if usd is None or usd <= 0:
+        return Message("money_never_cheaper", params)
+    bought = job.price_kind == "buy"
+    amount = {"usd": money(usd, job.currency, job.cny_per_usd)}
+    return Message("money_break_even_buy" if bought else "money_break_even_usd", params | amount)
 
 
 def _rule_elsewhere(training: Sequence[OfferResult], rules: Sequence[Rule]) -> Message | None:

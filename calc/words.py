@@ -62,11 +62,10 @@ def money(usd: float, currency: str = "USD", cny_per_usd: float = 7.1) -> str:
     """An amount with its sign, in the job's currency; the same in both languages.
 
     >>> money(1234.4), money(0.349), money(10, "CNY", 7.0)
-    ('$1,234', '$0.35', '¥70.0')
+    ('$1,234', '$0.35', '¥70')
     """
     amount, sign = (usd * cny_per_usd, "¥") if currency == "CNY" else (usd, "$")
-    digits = 0 if amount >= 100 else 1 if amount >= 10 else 2
-    return f"{sign}{amount:,.{digits}f}"
+    return f"{sign}{amount:,.{0 if amount >= 10 else 2}f}"
 
 
 TEMPLATES: Mapping[str, tuple[str, str]] = {
@@ -88,7 +87,7 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     ),
     # Verdict
     "verdict": ("{fit}; {money}.", "{fit}；{money}。"),
-    "verdict_but": ("{fit}; {money}, though {rule}.", "{fit}；{money}，不过{rule}。"),
+    "verdict_but": ("{fit}; {money}; {rule}.", "{fit}；{money}；{rule}。"),
     "verdict_none_one": (
         "{offer} cannot train this job: even one clip at a time needs {need:.1f} GiB, "
         "and {usable:.1f} GiB are usable.",
@@ -151,11 +150,19 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
         "{first} 的每小时价格低于 {second} 的 {ratio:.2f} 倍时更便宜",
     ),
     "money_break_even_usd": (
-        "{first} is cheaper if it costs less than {usd} per GPU-hour, {ratio:.2f} x {second}",
-        "{first} 的价格低于每卡每小时 {usd}（{second} 的 {ratio:.2f} 倍）时更便宜",
+        "{first} is cheaper below {usd} per GPU-hour, {ratio:.2f} x the price of {second}",
+        "{first} 低于每卡每小时 {usd}（{second} 的 {ratio:.2f} 倍）时更便宜",
+    ),
+    "money_break_even_buy": (
+        "{first} is cheaper if it can be bought for less than {usd} each",
+        "{first} 每张的购买价低于 {usd} 时更便宜",
+    ),
+    "money_never_cheaper": (
+        "{first} would not be cheaper than {second} even as a gift, its electricity and host included",
+        "{first} 即使白送，算上电费和主机也不会比 {second} 便宜",
     ),
     "rule_elsewhere": (
-        "rule {number} of the article points to {name}", "文章的第 {number} 条规则指向 {name}",
+        "rule {number} of the article would take {name}", "若按文章的第 {number} 条规则则应选 {name}",
     ),
     # The article's rules
     "rule_batch": (
@@ -208,7 +215,7 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     ),
     "change_frames": ("{to} frames instead of {was}", "{was} 帧减到 {to} 帧"),
     "change_trainable": ("train the head only", "只训练分类头"),
-    "change_cards": ("rent {to}", "换成 {to}"),
+    "change_cards": ("take {to}", "换成 {to}"),
     "change_sharding": ("shard with {to}", "用 {to} 分片"),
     # Notes
     "note_windows": (
@@ -251,4 +258,28 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
         "{names}: nobody we can name published the memory PyTorch shows; derived from the driver's",
         "{names}：没有可引用来源给出 PyTorch 显示的显存，由驱动显示的数值推算",
     ),
+    # The table of the command line
+    "unknown": ("not known", "未知"),
+    "holds_yes": ("holds", "成立"),
+    "holds_no": ("does not hold", "不成立"),
+    "rule_line": ("rule {number} {holds}: {text}", "规则 {number} {holds}：{text}"),
+    "list_rules": ("The article's rules:", "文章的规则："),
+    "list_advice": ("To make it fit:", "让任务放得下的办法："),
+    "list_notes": ("Notes:", "说明："),
+    "state_fits": ("fits", "放得下"),
+    "state_tight": ("tight", "勉强"),
+    "state_no": ("no", "放不下"),
+    "basis_measured": ("measured", "实测"),
+    "basis_corrected": ("corrected", "经实测修正"),
+    "basis_formula": ("formula", "公式"),
+    "column_offer": ("offer", "方案"),
+    "column_fit": ("in one go", "一次放下"),
+    "column_peak": ("peak GiB", "峰值 GiB"),
+    "column_usable": ("usable", "可用"),
+    "column_max_batch": ("max batch", "最大批次"),
+    "column_runs_as": ("runs as", "训练方式"),
+    "column_speed": ("clips/s", "片段/秒"),
+    "column_hours": ("hours", "小时"),
+    "column_cost": ("cost", "费用"),
+    "column_basis": ("basis", "依据"),
 }
