@@ -167,6 +167,16 @@ class StepMemory:
     phase_ends: tuple[float, float, float]
     gib: tuple[float, ...]
 
+    @property
+    def progress(self) -> tuple[float, ...]:
+        """The moments as shares of the step, 0 to 1.
+
+        >>> StepMemory((0.3, 0.9, 1.0), (1.0, 4.0, 2.0)).progress
+        (0.0, 0.5, 1.0)
+        """
+        last = max(1, len(self.gib) - 1)
+        return tuple(moment / last for moment in range(len(self.gib)))
+
 
 def timeline(job: Job, profile: ModelProfile, micro_batch: int) -> StepMemory | None:
     """Memory through one step, scaled to the job's peak; None where no timeline was traced."""

@@ -1,10 +1,12 @@
-"""The data of `measurements/`, read once for all visitors."""
+"""The data of `measurements/`, read once for all visitors, and what the inputs need of it."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from calc import measurements
+from calc import measurements, words
+from calc.cost import price_used
+from calc.job import Job
 from calc.measurements import Data
 
 
@@ -12,3 +14,25 @@ from calc.measurements import Data
 def data() -> Data:
     """Cards, prices, runs and, one by one when asked for, model profiles."""
     return measurements.load()
+
+
+def data_version() -> str:
+    """DATA_VERSION: a hash of everything in `measurements/`."""
+    return data().version
+
+
+def card_names() -> tuple[str, ...]:
+    """All cards, in the order of the table."""
+    return tuple(data().cards)
+
+
+def model_names() -> tuple[str, ...]:
+    """Traced models by name, then "custom"."""
+    return (*data().models, "custom")
+
+
+def price_hint(card: str, field_key: str, kind: str) -> str:
+    """The published price that counts while the visitor enters none; "" where there is none."""
+    paid = "buy" if field_key == "buy_prices" else "on_demand" if kind == "buy" else kind
+    used = price_used(Job(price_kind=paid), data().cards[card], data().prices)
+    return "" if used is None else f"{words.money(used.usd)} ({used.date})"

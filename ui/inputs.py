@@ -25,6 +25,9 @@ SEGMENTED = {"frames", "size", "precision", "checkpointing", "attention", "train
              "os", "price_kind", "currency", "patch", "tubelet", "pattern"}  # fmt: skip
 """Choices with a few short options: one click instead of two."""
 
+MAP_AXIS = "map"
+"""The input that only changes what is drawn."""
+
 OFFER_COUNTS = (1, 2, 4, 8, 3, 5, 6, 7)
 
 DISABLED: Mapping[str, Callable[[], bool]] = {
@@ -183,3 +186,15 @@ def job() -> Job:
     values["cards"] = tuple(values["cards"])
     prices = {key: _entered_prices(key) for key in ("prices", "buy_prices")}
     return Job(**values, **prices)
+
+
+def map_axis() -> str:
+    """What the tipping map runs over: frames or size."""
+    return st.segmented_control(
+        t("calculator.map_axis"),
+        ("frames", "size"),
+        default="frames",
+        required=True,
+        key=MAP_AXIS,
+        bind="query-params",
+    )

@@ -131,7 +131,7 @@ def _price_slugs() -> dict[str, str]:
 
 
 def _is_known(key: str) -> bool:
-    return key in (MODEL_PARAM, DATA_PARAM, "lang") or key.startswith(FOREIGN) or key in _price_slugs()
+    return key in (MODEL_PARAM, DATA_PARAM, "lang", inputs.MAP_AXIS) or key.startswith(FOREIGN) or key in _price_slugs()
 
 
 def _is_bad_price(key: str, given: list[str]) -> bool:
@@ -186,7 +186,12 @@ def _versions() -> dict[str, str]:
     return {MODEL_PARAM: MODEL_VERSION, DATA_PARAM: data_version()}
 
 
-def report(job: Job) -> None:
+def versions() -> dict[str, str]:
+    """The versions of formulas and data that answer here."""
+    return {"model": MODEL_VERSION, "data": data_version()}
+
+
+def report(job: Job | None) -> None:
     """Say what of the opened link could not be used, until the first input is changed."""
     if "link_problems" not in st.session_state:
         opened = st.session_state.get(CARRIED, {})

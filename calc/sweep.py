@@ -1,0 +1,171 @@
+"""The same job at many batches, frames or sizes: the maps and curves of the app."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from calc.card import Offer
+from calc.compare import Measured, offers, profile_of
+from calc.cost import hours, price_used, usd_per_h
+from calc.estimate import Range
+from calc.fit import fit, largest_batch, share, usable_gib
+from calc.job import Job
+from calc.memory import model
+from calc.profile import PRECISION_KEY, ModelProfile, NotTraced
+from calc.speed import step
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of the tipping map.
+
+    offer: the cheapest that takes the batch in one go; where none of those has a price, the
+    fastest; None where none takes it. usd, hours: of the whole run on it.
+    """
+
+    frames: int
+    size: int
+    batch: int
+    offer: str | None
+    usd: float | None
+    hours: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPoint:
+    """Speed of one offer at one batch, in micro-batches of micro_batch x accumulation per GPU."""
+
+    offer: str
+    batch: int
+    micro_batch: int
+    accumulation: int
+    clips_per_s: float
+
+
+def batches(around: int) -> tuple[int, ...]:
+    """Twelve batches from 1 up, doubling and half-doubling, with the job's own among them.
+
+    >>> batches(8)
+    (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+    >>> batches(10)
+    (1, 2, 3, 4, 6, 8, 10, 12, 16, 24, 32, 48)
+    """
+    ladder = [1] + [step for power in range(1, 12) for step in (2**power, 3 * 2 ** (power - 1))]
+    start = max(0, sum(rung <= around for rung in ladder) - 8)
+    return tuple(sorted({*ladder[start : start + 11], around, ladder[start + 11]})[:12])
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """An offer with the price of its hour and the largest batch of one GPU in one go."""
+
+    offer: Offer
+    usd_per_h: float | None
+    largest: int
+
+
+def tipping_map(job: Job, data: Measured, axis: str, columns: Sequence[int]) -> tuple[Cell, ...]:
+    """The cheapest offer for each batch of `columns` at every traced value of `axis`.
+
+    axis: "frames" or "size"; the other stays as the job has it. Values that were not traced in the
+    job's way are left out.
+    """
+    chosen = [(offer, _usd_per_h(job, offer, data)) for offer in offers(job, data.cards)]
+    cells: list[Cell] = []
+    for value in _traced(job, profile_of(job, data), axis):
+        row = job.replace(**{axis: value})
+        cells += _row(row, profile_of(row, data), chosen, columns)
+    return tuple(cells)
+
+
+def _traced(job: Job, profile: ModelProfile, axis: str) -> tuple[int, ...]:
+    """Values of the axis that were traced at the job's other value and in its way."""
+    other = "size" if axis == "frames" else "frames"
+    key = PRECISION_KEY[job.precision]
+    found = {
+        getattr(at, axis)
+        for at in profile.points
+        if getattr(at, other) == getattr(job, other)
+        and (at.precision, at.checkpointing, at.trainable) == (key, job.checkpointing, job.trainable)
+    }
+    return tuple(sorted(found))
+
+
+def _usd_per_h(job: Job, offer: Offer, data: Measured) -> float | None:
+    used = price_used(job, offer.card, data.prices)
+    return None if used is None else usd_per_h(job, offer, used)
+
+
+def _row(
+    job: Job,
+    profile: ModelProfile,
+    chosen: Iterable[tuple[Offer, float | None]],
+    columns: Iterable[int],
+) -> list[Cell]:
+    """The cells of one row; a row that was not traced in the job's way gives none."""
+    try:
+        candidates = [_candidate(job, profile, offer, rate) for offer, rate in chosen]
+    except NotTraced:
+        return []
+    return [_cell(job.replace(batch=batch), profile, candidates) for batch in columns]
+
+
+def _candidate(job: Job, profile: ModelProfile, offer: Offer, rate: float | None) -> _Candidate:
+    memory = model(job, profile, count=offer.count)
+    return _Candidate(offer, rate, largest_batch(memory, usable_gib(offer, job)))
+
+
+def _cell(job: Job, profile: ModelProfile, candidates: Iterable[_Candidate]) -> Cell:
+    fitting = [each for each in candidates if share(job, each.offer.count) <= each.largest]
+    timed = [(each, _hours(job, profile, each.offer)) for each in fitting]
+    runs = [
+        (each.offer.text, None if each.usd_per_h is None else each.usd_per_h * time_h, time_h)
+        for each, time_h in timed
+        if time_h is not None
+    ]
+    priced = [run for run in runs if run[1] is not None]
+    if priced:
+        best = min(priced, key=lambda run: run[1] or 0.0)
+    elif runs:
+        best = min(runs, key=lambda run: run[2])
+    else:
+        return Cell(job.frames, job.size, job.batch, fitting[0].offer.text if fitting else None, None, None)
+    return Cell(job.frames, job.size, job.batch, *best)
+
+
+def _hours(job: Job, profile: ModelProfile, offer: Offer) -> float | None:
+    """Hours of the run with the share of one GPU in one go; None where no speed is known."""
+    time = step(job, profile, offer, share(job, offer.count), 1)
+    if time is None:
+        return None
+    speed = job.batch / time.total_s.mid
+    return hours(job, Range.exact(min(speed, job.loader_clips_per_s or speed))).mid
+
+
+def batch_sweep(job: Job, data: Measured, columns: Sequence[int]) -> tuple[SweepPoint, ...]:
+    """Speed of every offer at each batch, accumulated where it does not fit in one go."""
+    profile = profile_of(job, data)
+    asked = [job.replace(batch=batch, micro_batch=None) for batch in columns]
+    points = (_point(each, profile, offer) for offer in offers(job, data.cards) for each in asked)
+    return tuple(point for point in points if point is not None)
+
+
+def _point(job: Job, profile: ModelProfile, offer: Offer) -> SweepPoint | None:
+    found = fit(job, profile, offer)
+    if found.micro_batch is None or found.accumulation is None:
+        return None
+    time = step(job, profile, offer, found.micro_batch, found.accumulation)
+    if time is None:
+        return None
+    speed = job.batch / time.total_s.mid
+    return SweepPoint(offer.text, job.batch, found.micro_batch, found.accumulation, speed)
+
+
+def in_currency(usd: float, job: Job) -> float:
+    """An amount in the currency the job is shown in.
+
+    >>> in_currency(10.0, Job(currency="CNY", cny_per_usd=7.0)), in_currency(10.0, Job())
+    (70.0, 10.0)
+    """
+    return usd * job.cny_per_usd if job.currency == "CNY" else usd

@@ -1,0 +1,73 @@
+"""calc's figures as people read them: rounded, with their unit, unknown as words."""
+
+from __future__ import annotations
+
+from calc import words
+from calc.estimate import Range
+from calc.job import Job
+from ui.text import say, t
+
+ICONS = {"fits": ":material/check_circle:", "tight": ":material/warning:", "no": ":material/cancel:"}
+COLOURS = {"fits": "green", "tight": "orange", "no": "red"}
+
+
+def state_badge(state: str) -> str:
+    """fits | tight | no as a coloured badge with a sign and the word."""
+    return f":{COLOURS[state]}-badge[{ICONS[state]} {t(f'common.{state}')}]"
+
+
+def gib(value: float) -> str:
+    """An amount of memory, one decimal below 100.
+
+    >>> gib(20.57), gib(141.0)
+    ('20.6 GiB', '141 GiB')
+    """
+    return f"{value:.0f} GiB" if value >= 100 else f"{value:.1f} GiB"
+
+
+def gib_range(value: Range) -> str:
+    """Memory with its range: "20.6 GiB (19.8 to 21.5)"."""
+    ends = (f"{end:.0f}" if value.mid >= 100 else f"{end:.1f}" for end in (value.low, value.high))
+    return f"{gib(value.mid)} ({_ends(*ends)})"
+
+
+def hours(value: Range | None) -> str:
+    """A duration, minutes to days."""
+    return t("common.unknown") if value is None else say(words.hours(value.mid))
+
+
+def hours_ends(value: Range | None) -> str:
+    """The range of a duration."""
+    return "" if value is None else _ends(say(words.hours(value.low)), say(words.hours(value.high)))
+
+
+def money(usd: float | None, job: Job) -> str:
+    """An amount in the job's currency."""
+    return t("common.unknown") if usd is None else words.money(usd, job.currency, job.cny_per_usd)
+
+
+def cost(value: Range | None, job: Job) -> str:
+    """The cost of the run."""
+    return money(value and value.mid, job)
+
+
+def cost_ends(value: Range | None, job: Job) -> str:
+    """The range of the cost."""
+    return "" if value is None else _ends(money(value.low, job), money(value.high, job))
+
+
+def speed(value: Range | None) -> str:
+    """Clips per second with their range."""
+    if value is None:
+        return t("common.unknown")
+    ends = _ends(f"{value.low:.3g}", f"{value.high:.3g}")
+    return f"{t('calculator.clips_per_s', n=f'{value.mid:.3g}')} ({ends})"
+
+
+def basis(word: str | None) -> str:
+    """measured | corrected | formula, or that nothing is known."""
+    return t(f"common.{word or 'unknown'}")
+
+
+def _ends(low: str, high: str) -> str:
+    return t("calculator.range", low=low, high=high)

@@ -1,0 +1,156 @@
+"""Texts of the calculator: (English, Chinese)."""
+
+from __future__ import annotations
+
+TEXTS: dict[str, tuple[str, str]] = {
+    # one card
+    "cost": ("Cost of the run", "训练总成本"),
+    "hours": ("Time", "用时"),
+    "peak": ("Peak memory", "显存峰值"),
+    "peak_value": ("{peak} of {usable} usable", "{peak}，可用 {usable}"),
+    "peak_help": (
+        "Peak of live tensors on one GPU (torch.cuda.max_memory_allocated), with the range that "
+        "should hold nine times in ten. nvidia-smi shows more: about {reserved} and the CUDA "
+        "context. It needs at least {cap}, and {calm} to run without allocator retries.",
+        "单卡张量占用峰值（torch.cuda.max_memory_allocated），括号内为约九成把握的范围。nvidia-smi 显示得更多："
+        "约 {reserved} 再加 CUDA 上下文。至少需要 {cap}；不触发分配器重试需要 {calm}。",
+    ),
+    "max_batch": ("Largest batch per GPU", "单卡最大批"),
+    "trains": ("Trains as", "训练方式"),
+    "trains_once": ("{micro} clips at once", "一次 {micro} 段"),
+    "trains_parts": ("{times} x {micro} clips, accumulated", "{times} x {micro} 段，梯度累积"),
+    "speed": ("Speed", "速度"),
+    "clips_per_s": ("{n} clips/s", "{n} 段/秒"),
+    "price": ("Price", "价格"),
+    "price_hour": ("{usd}/h per GPU", "{usd}/小时·卡"),
+    "price_buy": ("{usd} per GPU", "{usd}/卡"),
+    "price_typed": ("yours", "自填"),
+    "price_dated": ("median, {date}", "中位数，{date}"),
+    "price_bought": ("published {date}", "公开价 {date}"),
+    "price_none": ("none known: enter one in the sidebar", "未知：请在侧栏填写"),
+    "energy": ("Energy", "能耗"),
+    "kwh": ("{n} kWh", "{n} 千瓦时"),
+    "basis": ("Basis", "依据"),
+    "basis_value": ("memory {memory}, speed {speed}", "显存：{memory}；速度：{speed}"),
+    "basis_help": (
+        "measured: this very point on this very card. corrected: the formula, scaled by runs near "
+        "it or on another card. formula: nothing measured near it.",
+        "实测：正是此设置、此显卡。修正：公式按相近或其他显卡的实测校正。公式：附近没有实测。",
+    ),
+    "range": ("{low} to {high}", "{low} 至 {high}"),
+    "phase_forward": ("peak in the forward pass", "峰值在前向"),
+    "phase_backward": ("peak in the backward pass", "峰值在反向"),
+    "phase_optimizer": ("peak in the optimizer step", "峰值在优化器更新"),
+    # parts
+    "part_weights": ("Weights", "权重"),
+    "part_gradients": ("Gradients", "梯度"),
+    "part_optimizer": ("Optimizer state", "优化器状态"),
+    "part_activations": ("Activations", "激活"),
+    "part_temporaries": ("Temporaries", "临时张量"),
+    "part_ddp_buckets": ("DDP buckets", "DDP 缓冲桶"),
+    "part_ema": ("EMA", "EMA"),
+    "part_extra": ("Your extras", "自有额外"),
+    "part_calibration": ("Workspaces (calibrated)", "工作区（校准）"),
+    # charts
+    "memory_title": ("Where the memory goes", "显存用在哪里"),
+    "memory_caption": (
+        "Parts of the peak on one GPU; the black line is what the card has to give.",
+        "单卡峰值的组成；竖线为该卡可用显存。",
+    ),
+    "memory_alt": (
+        "Stacked bars: {summary}.",
+        "堆叠条形图：{summary}。",
+    ),
+    "memory_alt_one": (
+        "{offer} needs {peak} of {usable}, mostly {part}",
+        "{offer} 需要 {peak}，可用 {usable}，以{part}为主",
+    ),
+    "usable": ("{gib} usable", "可用 {gib}"),
+    "gib_axis": ("GiB", "GiB"),
+    "timeline_title": ("One training step", "一步训练"),
+    "timeline_caption": (
+        "Memory of one GPU through a step of {micro} clips. It climbs while activations are kept for "
+        "the backward pass.",
+        "单卡以 {micro} 段训练一步的显存变化。前向时激活逐层保存，因此攀升。",
+    ),
+    "timeline_alt": (
+        "Memory through one step: up to {peak}, {phase}.",
+        "一步之内的显存：最高 {peak}，{phase}。",
+    ),
+    "timeline_none": (
+        "No timeline was traced for this setting.",
+        "此设置没有追踪时间线。",
+    ),
+    "progress_axis": ("progress of the step", "一步的进程"),
+    "forward": ("forward", "前向"),
+    "backward": ("backward", "反向"),
+    "optimizer": ("optimizer", "优化器"),
+    "map_title": ("Where the answer tips", "何处改换答案"),
+    "map_caption": (
+        "The cheapest of your cards that takes the batch in one go; “–”: none does. Your job is "
+        "framed.",
+        "能一次放下该批的显卡中最便宜者；“–” 表示都放不下。方框为您的设置。",
+    ),
+    "map_alt": (
+        "Map of batch against {row}: at your point, {here}. {offers}.",
+        "批大小与{row}的分布图：在您的设置下，{here}。{offers}。",
+    ),
+    "map_alt_cells": ("{offer} in {cells} of {all} cells", "{offer} 占 {cells}/{all} 格"),
+    "map_here": ("{offer} is the cheapest that fits", "{offer} 放得下且最便宜"),
+    "map_nowhere": ("no chosen card fits in one go", "所选显卡都无法一次放下"),
+    "map_axis": ("Map over", "纵轴"),
+    "map_frames": ("frames per clip", "每段帧数"),
+    "map_size": ("frame size, px", "画面边长（像素）"),
+    "map_batch": ("batch, clips per step", "批大小（每步片段数）"),
+    "map_none": ("none fits", "都放不下"),
+    "map_empty": (
+        "Nothing was traced around this setting.",
+        "此设置附近没有追踪数据。",
+    ),
+    "costs_title": ("Cost against time", "成本与用时"),
+    "costs_caption": (
+        "Down and to the left is better. The lines are the ranges.",
+        "越靠左下越好。线段为范围。",
+    ),
+    "costs_alt": ("Cost against time: {summary}.", "成本与用时：{summary}。"),
+    "costs_alt_one": ("{offer}: {cost} in {hours}", "{offer}：{hours}，{cost}"),
+    "costs_none": (
+        "No offer has both a time and a price yet.",
+        "尚无同时有用时和价格的方案。",
+    ),
+    "hours_axis": ("hours", "小时"),
+    "cost_axis": ("cost of the run, {currency}", "训练总成本（{currency}）"),
+    "sweep_title": ("Speed against batch", "速度与批大小"),
+    "sweep_caption": (
+        "Beyond the largest batch the rest is accumulated, which no longer gains speed.",
+        "超过最大批后改用梯度累积，速度不再提升。",
+    ),
+    "sweep_alt": ("Clips per second against the batch: {summary}.", "每秒片段数随批大小变化：{summary}。"),
+    "sweep_alt_one": ("{offer} {first} at {low}, {last} at {high}", "{offer} 批 {low} 时 {first}，批 {high} 时 {last}"),
+    "sweep_none": ("No speed is known for these cards.", "这些显卡的速度未知。"),
+    "clips_axis": ("clips per second", "段/秒"),
+    # below
+    "advice_title": ("What would make it fit", "怎样才放得下"),
+    "rules_title": ("The three rules", "三条规则"),
+    "notes_title": ("Notes", "说明"),
+    "figures_title": ("All figures as a table", "全部数据（表格）"),
+    "share_title": ("Share and export", "分享与导出"),
+    "share_link": ("Link to this very page", "本页链接"),
+    "share_caption": (
+        "Holds every input, and the versions of model and data.",
+        "包含全部输入以及模型与数据版本。",
+    ),
+    "commands": ("The same on the command line, and the run that would measure it", "命令行复现，以及实测此设置的命令"),
+    "download_csv": ("Table (CSV)", "表格（CSV）"),
+    "download_yaml": ("Job (YAML)", "任务（YAML）"),
+    "download_markdown": ("Summary (Markdown)", "摘要（Markdown）"),
+    "markdown_preview": ("Summary to paste into an issue", "可粘贴到 issue 的摘要"),
+    "charts_note": (
+        "Each chart can be saved as PNG or SVG from the menu at its upper right corner.",
+        "每张图右上角菜单可另存为 PNG 或 SVG。",
+    ),
+    "presets_title": ("Start from a published recipe", "从公开配方开始"),
+    "preset_source": ("source", "来源"),
+    "traced_shapes": ("Traced: {frames} frames, {sizes} px.", "已追踪：{frames} 帧，{sizes} 像素。"),
+    "params": ("{millions} M parameters.", "{millions} 百万参数。"),
+}
