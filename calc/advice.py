@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from calc.card import Offer
 from calc.estimate import Range
-from calc.fit import Fit, fit, share
+from calc.fit import Fit, Plan, judge, plan, share
 from calc.job import Job
 from calc.profile import ModelProfile, NotTraced
 from calc.result import OfferResult
-from calc.speed import step
+from calc.speed import StepTime, step
 from calc.words import Message
 
 SHOWN = 3
@@ -37,51 +39,78 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True)
-class _Try:
-    """A combination that fits: kind, inputs to change, offer, and how it fits."""
+class _Trial:
+    """A changed job, planned: kind, inputs to change, the number of cards they need."""
 
     kind: int
     changes: Mapping[str, object]
+    count: int
+    plan: Plan
+
+    @property
+    def in_one_go(self) -> bool:
+        """Whether the share must fit without accumulation for the change to be worth a line."""
+        return self.kind != SAME_JOB
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitting:
+    """A trial that fits on `offer`, and how."""
+
+    trial: _Trial
     offer: Offer
     fit: Fit
 
 
 def advise(job: Job, profile: ModelProfile, results: Sequence[OfferResult]) -> tuple[Advice, ...]:
-    """At most three pieces of advice for each offer whose share does not fit in one go."""
+    """At most three pieces of advice for each offer whose share does not fit in one go.
+
+    By kind (same training, more cards, a training that learns less), then by lost time.
+    """
     asked = [result.offer for result in results if result.fit.state == "no"]
-    return tuple(advice for offer in asked for advice in advise_offer(job, profile, offer))
-
-
-def advise_offer(job: Job, profile: ModelProfile, offer: Offer) -> tuple[Advice, ...]:
-    """The best combinations for one offer, by kind and then by lost time."""
+    if not asked:
+        return ()
     free = job.replace(micro_batch=None)
-    found = _minimal(list(_that_fit(free, profile, offer)))
-    advice = [(trial.kind, _advice(free, profile, offer, trial)) for trial in found]
+    trials = {count: _trials(free, profile, count) for count in {offer.count for offer in asked}}
+    found = [_for_offer(free, profile, offer, trials[offer.count]) for offer in asked]
+    return tuple(advice for pieces in found for advice in pieces)
+
+
+def _for_offer(
+    job: Job, profile: ModelProfile, offer: Offer, trials: Sequence[_Trial]
+) -> list[Advice]:
+    fitting = [found for trial in trials for found in _fitting(trial, offer)]
+    once = share(job, offer.count)
+    before = step(job, profile, offer, once, 1)
+    advice = [(found.trial.kind, _advice(job, profile, offer, before, found))
+              for found in _minimal(fitting)]  # fmt: skip
     advice.sort(key=lambda pair: (pair[0], _lost(pair[1])))
-    return tuple(piece for _, piece in advice[:SHOWN])
+    return [piece for _, piece in advice[:SHOWN]]
 
 
 def _lost(advice: Advice) -> float:
     return advice.time_factor.mid if advice.time_factor else float("inf")
 
 
-def _that_fit(job: Job, profile: ModelProfile, offer: Offer) -> Iterator[_Try]:
-    """Every combination of changes that fits."""
-    for changes in _combinations(job, profile):
-        yield from _tried(SAME_JOB, job, profile, offer, changes)
-    for count in (2, 4, 8):
-        if count > offer.count:
-            for sharding in ("ddp", "fsdp"):
-                more = Offer(offer.card, count)
-                changes = {"cards": (more.text,), "sharding": sharding}
-                yield from _tried(MORE_CARDS, job, profile, more, changes, in_one_go=True)
-    for changes in _other_jobs(job, profile):
-        yield from _tried(OTHER_JOB, job, profile, offer, changes, in_one_go=True)
+def _trials(job: Job, profile: ModelProfile, count: int) -> list[_Trial]:
+    """Every combination of changes that was traced, planned once for all offers of `count`."""
+    same = [(SAME_JOB, changes, count) for changes in _combinations(job, profile)]
+    more = [(MORE_CARDS, {"sharding": sharding}, cards) for cards in (2, 4, 8) if cards > count
+            for sharding in ("ddp", "fsdp")]  # fmt: skip
+    other = [(OTHER_JOB, changes, count) for changes in _other_jobs(job, profile)]
+    return [trial for asked in (*same, *more, *other) for trial in _planned(job, profile, *asked)]
 
 
-def _combinations(job: Job, profile: ModelProfile) -> Iterator[dict[str, object]]:
+def _planned(
+    job: Job, profile: ModelProfile, kind: int, changes: dict[str, Any], count: int
+) -> Iterator[_Trial]:
+    with contextlib.suppress(NotTraced):
+        yield _Trial(kind, changes, count, plan(job.replace(**changes), profile, count))
+
+
+def _combinations(job: Job, profile: ModelProfile) -> Iterator[dict[str, Any]]:
     """Subsets of the changes that keep the training what it is."""
-    single: list[dict[str, object]] = []
+    single: list[dict[str, Any]] = []
     if job.checkpointing != "block":
         single.append({"checkpointing": "block"})
     if job.precision in ("fp32", "tf32"):
@@ -95,7 +124,7 @@ def _combinations(job: Job, profile: ModelProfile) -> Iterator[dict[str, object]
             yield {key: value for changes in chosen for key, value in changes.items()}
 
 
-def _other_jobs(job: Job, profile: ModelProfile) -> Iterator[dict[str, object]]:
+def _other_jobs(job: Job, profile: ModelProfile) -> Iterator[dict[str, Any]]:
     """Changes after which less is learned."""
     fewer = [frames for frames in profile.frames() if frames < job.frames]
     if fewer:
@@ -104,51 +133,54 @@ def _other_jobs(job: Job, profile: ModelProfile) -> Iterator[dict[str, object]]:
         yield {"trainable": "head"}
 
 
-def _tried(
-    kind: int, job: Job, profile: ModelProfile, offer: Offer, changes: Mapping[str, object],
-    in_one_go: bool = False,
-) -> Iterator[_Try]:  # fmt: skip
-    """The trial, if it was traced, fits, and changes something."""
-    try:
-        found = fit(job.replace(**changes), profile, offer)
-    except NotTraced:
-        return
+def _fitting(trial: _Trial, asked: Offer) -> Iterator[_Fitting]:
+    """The trial, if it fits on the asked card and changes something."""
+    offer = asked if trial.count == asked.count else Offer(asked.card, trial.count)
+    found = judge(trial.plan, offer)
     parts = found.accumulation or 0
-    sure = found.max_batch > 0 and found.micro_batch is not None
-    if sure and (parts == 1 or not in_one_go) and (changes or parts > 1):
-        yield _Try(kind, changes, offer, found)
+    changed = bool(trial.changes) or parts > 1
+    if found.max_batch and parts and changed and not (trial.in_one_go and parts > 1):
+        yield _Fitting(trial, offer, found)
 
 
-def _minimal(found: Sequence[_Try]) -> list[_Try]:
-    """Without combinations that contain one which fits as well with as few micro-batches."""
-    return [trial for trial in found if not any(_contains(trial, other) for other in found)]
+def _minimal(found: Sequence[_Fitting]) -> list[_Fitting]:
+    """Without those that contain another that does as well."""
+    return [one for one in found if not any(_contains(one, other) for other in found)]
 
 
-def _contains(trial: _Try, other: _Try) -> bool:
-    if trial is other or trial.kind != other.kind:
+def _contains(one: _Fitting, other: _Fitting) -> bool:
+    """Whether `one` asks for more than `other` without fewer micro-batches."""
+    if one is other or one.trial.kind != other.trial.kind:
         return False
-    if trial.kind == MORE_CARDS:
-        return trial.offer.count > other.offer.count or (
-            trial.offer.count == other.offer.count and trial.changes["sharding"] == "fsdp"
-        )
-    more = trial.changes.items() > other.changes.items()
-    return more and (trial.fit.accumulation or 0) >= (other.fit.accumulation or 0)
+    if one.trial.kind == MORE_CARDS:
+        return _needs(one) > _needs(other)
+    more = one.trial.changes.items() > other.trial.changes.items()
+    return more and (one.fit.accumulation or 0) >= (other.fit.accumulation or 0)
 
 
-def _advice(job: Job, profile: ModelProfile, asked: Offer, trial: _Try) -> Advice:
-    factor = _time_factor(job, profile, asked, trial)
-    words = tuple(_change_words(job, trial))
+def _needs(one: _Fitting) -> tuple[int, bool]:
+    return one.trial.count, one.trial.changes["sharding"] == "fsdp"
+
+
+def _advice(
+    job: Job, profile: ModelProfile, asked: Offer, before: StepTime | None, found: _Fitting
+) -> Advice:
+    factor = _time_factor(profile, before, found)
+    words = tuple(_change_words(job, found))
     params = {"offer": asked.text, "changes": words, "time": _time_words(factor)}
-    return Advice(asked.text, trial.changes, trial.fit, factor, Message("advice", params))
+    cards = {"cards": (found.offer.text,)} if found.trial.kind == MORE_CARDS else {}
+    changes = {**cards, **found.trial.changes}
+    return Advice(asked.text, changes, found.fit, factor, Message("advice", params))
 
 
-def _time_factor(job: Job, profile: ModelProfile, asked: Offer, trial: _Try) -> Range | None:
-    """Time with the changes against the job in one go on this offer, were memory no limit."""
-    before = step(job, profile, asked, share(job, asked.count), 1)
-    micro, parts = trial.fit.micro_batch, trial.fit.accumulation
+def _time_factor(
+    profile: ModelProfile, before: StepTime | None, found: _Fitting
+) -> Range | None:
+    """Time with the changes against the job in one go on the asked offer, were memory no limit."""
+    micro, parts = found.fit.micro_batch, found.fit.accumulation
     if before is None or micro is None or parts is None:
         return None
-    after = step(job.replace(**trial.changes), profile, trial.offer, micro, parts)
+    after = step(found.trial.plan.job, profile, found.offer, micro, parts)
     return None if after is None else _ratio(after.total_s, before.total_s)
 
 
@@ -158,14 +190,14 @@ def _ratio(after: Range, before: Range) -> Range:
     return Range(min(ends), ends[1], max(ends))
 
 
-def _change_words(job: Job, trial: _Try) -> Iterator[Message]:
-    for key, value in trial.changes.items():
-        if key == "cards":
-            yield Message("change_cards", {"to": trial.offer.text})
-        elif key != "sharding" or value != "ddp":
+def _change_words(job: Job, found: _Fitting) -> Iterator[Message]:
+    if found.trial.kind == MORE_CARDS:
+        yield Message("change_cards", {"to": found.offer.text})
+    for key, value in found.trial.changes.items():
+        if key != "sharding" or value != "ddp":
             yield Message("change_" + key, {"to": value, "was": getattr(job, key)})
-    if (trial.fit.accumulation or 1) > 1:
-        numbers = {"times": trial.fit.accumulation, "micro": trial.fit.micro_batch}
+    if (found.fit.accumulation or 1) > 1:
+        numbers = {"times": found.fit.accumulation, "micro": found.fit.micro_batch}
         yield Message("change_micro_batch", numbers)
 
 

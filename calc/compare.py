@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from calc import MODEL_VERSION, custom
 from calc.advice import Advice, advise
 from calc.card import Card, Offer, Price, parse_offer
+from calc.fit import plan
 from calc.job import Job
 from calc.notes import notes
 from calc.profile import ModelProfile
@@ -52,7 +53,7 @@ def compare(job: Job, data: Measured) -> Comparison:
     Raises NotTraced where the model was not traced so, ValueError for a card nobody entered.
     """
     profile = profile_of(job, data)
-    results = tuple(evaluate(job, profile, offer, data.prices) for offer in offers(job, data.cards))
+    results = evaluate_all(job, profile, offers(job, data.cards), data.prices)
     checked = rules(job, results)
     return Comparison(
         model_version=MODEL_VERSION,
@@ -64,6 +65,14 @@ def compare(job: Job, data: Measured) -> Comparison:
         advice=advise(job, profile, results),
         notes=notes(job, profile, results),
     )
+
+
+def evaluate_all(
+    job: Job, profile: ModelProfile, asked: Sequence[Offer], prices: Mapping[str, Price]
+) -> tuple[OfferResult, ...]:
+    """The answer for every offer, in their order."""
+    plans = {count: plan(job, profile, count) for count in {offer.count for offer in asked}}
+    return tuple(evaluate(job, profile, offer, prices, plans[offer.count]) for offer in asked)
 
 
 def profile_of(job: Job, data: Measured) -> ModelProfile:

@@ -92,30 +92,55 @@ def share(job: Job, count: int) -> int:
     return -(-job.batch // count)
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a job asks of one GPU of `count`, before any card is looked at.
+
+    clips: share of one GPU; micro: what is judged, the share or the pinned micro-batch.
+    """
+
+    job: Job
+    profile: ModelProfile
+    count: int
+    clips: int
+    micro: int
+    model: MemoryModel
+    memory: MemoryEstimate
+
+
+def plan(job: Job, profile: ModelProfile, count: int = 1) -> Plan:
+    """Memory of a job's share on one GPU of `count`; the same for every card."""
+    clips = share(job, count)
+    micro = min(job.micro_batch or clips, clips)
+    memory = model(job, profile, accumulation=-(-clips // micro), count=count)
+    return Plan(job, profile, count, clips, micro, memory, memory.estimate(micro))
+
+
 def fit(job: Job, profile: ModelProfile, offer: Offer) -> Fit:
     """How a job fits on an offer."""
-    usable = usable_gib(offer, job)
-    clips = share(job, offer.count)
-    pinned = min(job.micro_batch or clips, clips)
-    once = model(job, profile, accumulation=-(-clips // pinned), count=offer.count)
-    memory = once.estimate(pinned)
-    split = model(job, profile, accumulation=2, count=offer.count)
-    found = state(usable, memory)
-    max_batch = largest_batch(once, usable)
-    micro, times = _plan(job, clips, max_batch, largest_batch(split, usable), found)
-    return Fit(found, max_batch, micro, times, memory, usable)
+    return judge(plan(job, profile, offer.count), offer)
 
 
-def _plan(
-    job: Job, clips: int, in_one_go: int, in_parts: int, found: str
+def judge(asked: Plan, offer: Offer) -> Fit:
+    """How a planned job fits on an offer of as many cards."""
+    usable = usable_gib(offer, asked.job)
+    found = state(usable, asked.memory)
+    max_batch = largest_batch(asked.model, usable)
+    micro, parts = _micro_batches(asked, usable, max_batch, found)
+    return Fit(found, max_batch, micro, parts, asked.memory, usable)
+
+
+def _micro_batches(
+    asked: Plan, usable: Range, max_batch: int, found: str
 ) -> tuple[int | None, int | None]:
-    """Micro-batch and accumulation that train `clips` on one GPU."""
-    if job.micro_batch:
-        pinned = min(job.micro_batch, clips)
-        return (None, None) if found == "no" else (pinned, -(-clips // pinned))
-    if clips <= in_one_go:
-        return clips, 1
-    if not in_parts:
-        return (clips, 1) if found == "tight" else (None, None)
-    times = -(-clips // in_parts)
-    return -(-clips // times), times
+    """Micro-batch and accumulation that train the share of one GPU; None where nothing does."""
+    if asked.job.micro_batch:
+        return (None, None) if found == "no" else (asked.micro, -(-asked.clips // asked.micro))
+    if asked.clips <= max_batch:
+        return asked.clips, 1
+    split = model(asked.job, asked.profile, accumulation=2, count=asked.count)
+    at_once = min(max_batch, largest_batch(split, usable))
+    if not at_once:
+        return (asked.clips, 1) if found == "tight" else (None, None)
+    parts = -(-asked.clips // at_once)
+    return -(-asked.clips // parts), parts

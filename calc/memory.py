@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from calc import calibration
 from calc.estimate import Range
@@ -140,9 +141,7 @@ def model(job: Job, profile: ModelProfile, accumulation: int = 1, count: int = 1
     shard = 1 if job.sharding == "ddp" else count
     resident = _resident_mib(job, profile, count)
     known = calibration.memory(profile.family, PRECISION_KEY[job.precision])
-    ratio = _allocator_ratio(job, profile)
-    allocated = Factors(known.low, 1.0, known.high)
-    cap = _at_least(allocated, _combined(allocated, ratio.cap))
+    allocated, reserved, cap, calm = _factors(known.low, known.high, _allocator_ratio(job, profile))
     return MemoryModel(
         lines=tuple(_on_gpu(job, profile, line, shard) for line in lines),
         resident_mib=resident,
@@ -150,9 +149,9 @@ def model(job: Job, profile: ModelProfile, accumulation: int = 1, count: int = 1
         add_mib=known.add_mib,
         scale=known.scale,
         allocated=allocated,
-        reserved=_at_least(allocated, _combined(allocated, ratio.reserved)),
+        reserved=reserved,
         cap=cap,
-        calm=_at_least(cap, _combined(allocated, ratio.calm)),
+        calm=calm,
         basis="formula",
     )
 
@@ -255,6 +254,17 @@ def _allocator_ratio(job: Job, profile: ModelProfile) -> AllocatorRatio:
         if (ratio.precision, ratio.checkpointing, ratio.attention, ratio.segments) == wanted:
             return ratio
     return RATIO_UNKNOWN
+
+
+@cache
+def _factors(
+    low: float, high: float, ratio: AllocatorRatio
+) -> tuple[Factors, Factors, Factors, Factors]:
+    """allocated, reserved, cap, calm as multiples of allocated.mid."""
+    allocated = Factors(low, 1.0, high)
+    cap = _at_least(allocated, _combined(allocated, ratio.cap))
+    reserved = _at_least(allocated, _combined(allocated, ratio.reserved))
+    return allocated, reserved, cap, _at_least(cap, _combined(allocated, ratio.calm))
 
 
 def _combined(allocated: Factors, ratio: tuple[float, float, float]) -> Factors:

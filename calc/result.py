@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from calc.card import Offer, Price
 from calc.cost import Cost, PriceUsed, cost
 from calc.estimate import Range
-from calc.fit import Fit, fit
+from calc.fit import Fit, Plan, judge, plan
 from calc.job import Job
 from calc.memory import MemoryEstimate
 from calc.profile import ModelProfile
@@ -49,10 +49,14 @@ class OfferResult:
 
 
 def evaluate(
-    job: Job, profile: ModelProfile, offer: Offer, prices: Mapping[str, Price]
+    job: Job,
+    profile: ModelProfile,
+    offer: Offer,
+    prices: Mapping[str, Price],
+    planned: Plan | None = None,
 ) -> OfferResult:
-    """The whole answer for one offer."""
-    found = fit(job, profile, offer)
+    """The whole answer for one offer; `planned` saves work where offers have as many cards."""
+    found = judge(planned or plan(job, profile, offer.count), offer)
     time = None
     if found.micro_batch is not None and found.accumulation is not None:
         time = step(job, profile, offer, found.micro_batch, found.accumulation)
