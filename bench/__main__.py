@@ -11,7 +11,7 @@ from collections.abc import Sequence
 COMMANDS = {
     "run": ("bench.run", "measure memory and speed of training steps; writes YAML files"),
     "max-batch": ("bench.search", "find the largest batch that trains on this card"),
-    "trace": ("bench.trace", "memory and work of a model, without a GPU"),
+    "trace": ("bench.trace_command", "memory and work of a model, without a GPU"),
     "profile": ("bench.profile", "write the traced profile of a model to measurements/models"),
     "validate": ("bench.validate", "compare traces with what this GPU really uses"),
     "check": ("bench.check", "check measurement files as a pull request does"),
@@ -38,6 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.name not in NEEDS:
             raise
         print(f"{error.name} is not installed; run `{NEEDS[error.name]}`", file=sys.stderr)
+    except BrokenPipeError:  # the reader, `head` for instance, has seen enough
+        return USAGE_ERROR
     except (ValueError, OSError) as error:
         print(f"bench {name}: {error}", file=sys.stderr)
     return USAGE_ERROR

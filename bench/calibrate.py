@@ -13,22 +13,31 @@ from typing import Any
 
 import torch
 
+from calc.runs import Calibration
+
 # Edge of the square matrices. 8192 keeps every SM of today's cards busy in about 1.1 TFLOP;
 # on a CPU the figure only has to exist.
 MATMUL_EDGE = {"cuda": 8192, "cpu": 256}
 COPY_BYTES = {"cuda": 2**29, "cpu": 2**24}  # far above the largest L2 (126 MB, GB202)
 LAUNCHES = 1000
-REPEATS = {"cuda": 30, "cpu": 3}
+REPEATS = {"cuda": 20, "cpu": 3}
 
 
-def calibrate(device: str) -> dict[str, Any]:
-    """Attained rates: TFLOP/s (10^12, dense, FP32 accumulate), GB/s (10^9), microseconds."""
-    return {
-        "fp16_tflops": matmul_tflops(device, torch.float16),
-        "bf16_tflops": matmul_tflops(device, torch.bfloat16),
-        "copy_gb_s": copy_gb_s(device),
-        "launch_us": launch_us(device),
-    }
+def calibrate(device: str) -> Calibration:
+    """Attained rates of this card."""
+    return Calibration(
+        matmul_fp16_tflops=matmul_tflops(device, torch.float16),
+        matmul_bf16_tflops=matmul_tflops(device, torch.bfloat16) if _is_ampere(device) else None,
+        copy_gb_s=copy_gb_s(device),
+        launch_us=launch_us(device),
+        matmul_fp32_tflops=matmul_tflops(device, torch.float32),
+        matmul_tf32_tflops=_tf32_tflops(device),
+    )
+
+
+def _is_ampere(device: str) -> bool:
+    """Whether bf16 and TF32 run on tensor cores: compute capability 8.0 and later, or a CPU."""
+    return device == "cpu" or torch.cuda.get_device_capability()[0] >= 8
 
 
 def matmul_tflops(device: str, dtype: torch.dtype) -> float:
@@ -38,6 +47,18 @@ def matmul_tflops(device: str, dtype: torch.dtype) -> float:
     right = torch.randn(edge, edge, device=device, dtype=dtype)
     seconds = _median_s(device, lambda: torch.mm(left, right))
     return 2 * edge**3 / seconds / 1e12
+
+
+def _tf32_tflops(device: str) -> float | None:
+    """The same in TF32."""
+    if device == "cpu" or not _is_ampere(device):
+        return None
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = True
+    try:
+        return matmul_tflops(device, torch.float32)
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before
 
 
 def copy_gb_s(device: str) -> float:

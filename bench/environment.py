@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import importlib.metadata
 import json
 import os
@@ -13,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.nvml import Gpu, driver_version, open_gpu
+from calc.runs import Environment
 
 GIB = 2**30
+CPU = "CPU"
 
 # What PyTorch calls a card, against the names of measurements/cards.yaml. The left side is the
 # marketing name the driver reports, as listed in NVIDIA's driver README, appendix "Supported
@@ -51,10 +54,24 @@ class NoGpu(ValueError):
     """A GPU is wanted and there is none."""
 
 
+CARD_FACTS = (
+    "gpu", "memory_total_gib", "memory_nvml_gib", "compute_capability", "power_limit_w",
+    "power_limit_default_w", "ecc", "pcie_gen", "pcie_width", "nvlinks", "display",
+    "other_processes", "other_used_mib",
+)  # fmt: skip
+"""Fields of Environment that are None without a GPU."""
+
 NO_GPU = (
     "No CUDA GPU was found. What works without one: `python -m bench trace` (memory of a model), "
     "`profile`, `check`, `env`, and every measuring command with --device cpu, to try it out."
 )
+
+
+def card_of(environment: Environment) -> str:
+    """The name of the card that a file is about."""
+    if environment.gpu is None:
+        return CPU
+    return card_name(environment.gpu, environment.memory_total_gib or 0.0)
 
 
 def card_name(reported: str, total_gib: float) -> str:
@@ -72,42 +89,26 @@ def card_name(reported: str, total_gib: float) -> str:
     return CARD_NAMES.get(reported, reported)
 
 
-def collect(device: str = "cuda", index: int = 0) -> dict[str, Any]:
-    """Everything of the environment that goes into a file; unknown is None.
+def collect(device: str = "cuda", index: int = 0) -> Environment:
+    """Everything about this machine that goes into a file; unknown is None.
 
     `device` is "cuda" or "cpu"; on "cuda" this makes a context, so call it in a child process.
     """
-    return {"device": device, **_gpu(device, index), **_software(), **_host(), **_flags()}
+    facts = {**dict.fromkeys(CARD_FACTS), **_software(), **_host(), **_flags()}
+    if device == "cuda":
+        facts |= _gpu(index)
+    return Environment(device=device, **facts)  # type: ignore[arg-type]
 
 
-def _gpu(device: str, index: int) -> dict[str, Any]:
-    """The card's part, all None on a CPU."""
-    facts: dict[str, Any] = {
-        "card": "CPU",
-        "gpu": None,
-        "memory_total_gib": None,
-        "memory_nvml_gib": None,
-        "compute_capability": None,
-        "power_limit_w": None,
-        "power_limit_default_w": None,
-        "ecc": None,
-        "pcie_gen": None,
-        "pcie_width": None,
-        "nvlinks": None,
-        "display": None,
-        "other_processes": None,
-        "other_used_mib": None,
-    }
-    if device != "cuda":
-        return facts
+def _gpu(index: int) -> dict[str, Any]:
     import torch
 
     properties = torch.cuda.get_device_properties(index)
-    total_gib = properties.total_memory / GIB
-    facts["card"] = card_name(properties.name, total_gib)
-    facts["gpu"] = properties.name
-    facts["memory_total_gib"] = round(total_gib, 3)
-    facts["compute_capability"] = f"{properties.major}.{properties.minor}"
+    facts = {
+        "gpu": properties.name,
+        "memory_total_gib": round(properties.total_memory / GIB, 3),
+        "compute_capability": f"{properties.major}.{properties.minor}",
+    }
     gpu = open_gpu(device_uuid(index))
     return facts if gpu is None else {**facts, **_driver_facts(gpu, os.getpid())}
 
@@ -257,10 +258,11 @@ def main(args: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         device = "cpu"
     facts = collect(device)
+    shown = {"card": card_of(facts), **dataclasses.asdict(facts)}
     if args.json:
-        print(json.dumps(facts, indent=2))
+        print(json.dumps(shown, indent=2))
         return 0
-    for key, value in facts.items():
+    for key, value in shown.items():
         print(f"{key:22} {_shown(value)}")
     return 0
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
+from typing import Any
+
+from calc.runs import Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,8 +14,8 @@ class Limits:
     """How long a point is measured.
 
     warm_up_s: longest warm-up; a point that is not steady by then is measured but marked unstable.
-    steps, seconds: the steady state lasts until both `steps` steps and `least_s` are over, or until
-    `seconds` are over (five steps at least).
+    steps, least_s, seconds: the steady state has `steps` steps or more, so that it lasts `least_s`,
+    but fewer (five at least) where it would last longer than `seconds`.
     """
 
     warm_up_s: float = 30.0
@@ -27,14 +30,14 @@ class Point:
 
     batch: clips of one GPU; input: shape of one clip for a builder's model, e.g. (3, 32, 224, 224).
     builder: FILE.py:FUNCTION of a user's own model, else None and `model` is a model id.
-    memory_cap_gib: most memory PyTorch's allocator may take, None for the whole card.
+    memory_limit_gib: most memory PyTorch's allocator may take, None for the whole card.
     parallel: none | ddp | fsdp; gpus: how many take part.
     video_dir: folder of clips to decode, None for synthetic tensors.
     """
 
     model: str
-    frames: int | None = None
-    size: int | None = None
+    frames: int
+    size: int
     batch: int = 1
     precision: str = "fp16"
     checkpointing: str = "none"
@@ -46,7 +49,7 @@ class Point:
     device: str = "cuda"
     builder: str | None = None
     input: tuple[int, ...] | None = None
-    memory_cap_gib: float | None = None
+    memory_limit_gib: float | None = None
     parallel: str = "none"
     gpus: int = 1
     video_dir: str | None = None
@@ -55,30 +58,47 @@ class Point:
 
     def __post_init__(self) -> None:
         for name in ("frames", "size", "batch", "gpus"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
+            if (value := getattr(self, name)) < 1:
                 raise ValueError(f"{name} is {value}; allowed are whole numbers from 1")
 
-    @property
-    def identity(self) -> dict[str, object]:
-        """The setting of a row: what makes it the same point as another row of the same file."""
-        return {
-            "frames": self.frames,
-            "size": self.size,
-            "batch": self.batch,
-            "gpus": self.gpus,
-            "checkpointing": self.checkpointing,
-            "attention": self.attention,
-            "optimizer": self.optimizer,
-            "trainable": self.trainable,
-            "clip_grad": self.clip_grad,
-            "memory_cap_gib": self.memory_cap_gib,
-            "real_clips": self.video_dir is not None,
-        }
+    def row(self, status: str, **results: object) -> Row:
+        """A row of this point."""
+        return Row(
+            frames=self.frames,
+            size=self.size,
+            batch=self.batch,
+            checkpointing=self.checkpointing,
+            attention=self.attention,
+            optimizer="none" if self.mode == "infer" else self.optimizer,
+            status=status,
+            mode=self.mode,
+            trainable=self.trainable,
+            gpus=self.gpus,
+            sharding="ddp" if self.parallel == "none" else self.parallel,
+            clip_grad=self.clip_grad,
+            data="synthetic" if self.video_dir is None else "clips",
+            memory_limit_gib=self.memory_limit_gib,
+            **results,
+        )
 
     def replace(self, **changes: object) -> Point:
         """This point with some settings changed."""
         return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
+
+    def as_tree(self) -> dict[str, Any]:
+        """This point as JSON takes it."""
+        return dataclasses.asdict(self)
+
+    @staticmethod
+    def from_tree(tree: dict[str, Any]) -> Point:
+        """The point that `as_tree` gave.
+
+        >>> point = Point("net", 8, 112, input=(3, 8, 112, 112))
+        >>> Point.from_tree(point.as_tree()) == point
+        True
+        """
+        shape = tree["input"] and tuple(tree["input"])
+        return Point(**{**tree, "input": shape, "limits": Limits(**tree["limits"])})
 
     def text(self) -> str:
         """The point in a few words, for the plan and the progress bar.
@@ -86,11 +106,18 @@ class Point:
         >>> Point("video-swin-t", 32, 224, 8).text()
         'video-swin-t fp16 32x224 batch 8'
         """
-        shape = f"{self.frames}x{self.size}" if self.frames else "x".join(map(str, self.input or ()))
-        words = [self.model, self.precision, shape, f"batch {self.batch}"]
+        words = [self.model, self.precision, f"{self.frames}x{self.size}", f"batch {self.batch}"]
         defaults = {"checkpointing": "none", "optimizer": "adamw", "trainable": "full"}
         words += [getattr(self, key) for key, usual in defaults.items() if getattr(self, key) != usual]
         words += ["infer"] if self.mode == "infer" else []
         words += [f"{self.parallel} {self.gpus} GPUs"] if self.gpus > 1 else []
-        words += [f"cap {self.memory_cap_gib:g} GiB"] if self.memory_cap_gib else []
+        words += [f"cap {self.memory_limit_gib:g} GiB"] if self.memory_limit_gib else []
         return " ".join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the process of a point sends back; `broken`: trust this card no longer."""
+
+    row: Row
+    broken: bool = False

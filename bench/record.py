@@ -1,40 +1,42 @@
 """The file of a measurement: written after every point, so that a kill at any moment loses nothing.
 
-While points are missing the file is called `<stem>__<kind>.yaml.partial`. When it is complete, or
-the run is interrupted, one atomic rename gives it its name, with six hex digits of its content.
+While points are missing it is called `<stem>.yaml.partial`. When they are all there, or the run is
+interrupted, one atomic rename gives it its name, with six hex digits of its content. What a file
+holds is defined in `calc/runs.py`.
 """
 
 from __future__ import annotations
 
+import argparse
+import dataclasses
 import datetime
-import hashlib
 import os
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from calc import schema, strict_yaml
 from calc.card import slug
+from calc.runs import Calibration, Environment, Row, Run, Who, file_name
 
-SCHEMA = 1
-LICENCE = "CC0-1.0"
+BENCH_VERSION = "1"
+"""Written into every file. Raise it when a change here changes measured figures."""
+
 ANONYMOUS = "anonymous"
 SIGNIFICANT_DIGITS = 5
-HANDLE = re.compile(r"[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9])){0,38}")  # GitHub's rule, lower case
 
-# Two files are about the same thing, and one can continue the other, if these agree.
-SAME = ("kind", "model", "precision", "mode", "parallel", "card", "contributor", "settings")
-SAME_ENVIRONMENT = ("gpu", "driver", "cuda", "cudnn", "torch", "power_limit_w", "allocator")
-
-NOT_FINAL = frozenset({"error"})
-"""Statuses that `--resume` tries again; everything else is a finished point."""
+# One file can continue another if these agree, in the file and in its environment.
+SAME = ("model", "precision", "card", "who", "bench")
+SAME_ENVIRONMENT = (
+    "device", "gpu", "driver", "cuda", "cudnn", "torch", "libraries", "power_limit_w", "allocator",
+)  # fmt: skip
 
 
 class FileInTheWay(ValueError):
-    """A partial file of an earlier run lies where a new one is to begin."""
+    """An unfinished file lies where a new one is to begin."""
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -48,146 +50,133 @@ def write_atomically(path: Path, text: str) -> None:
     os.replace(temporary, path)
 
 
-def handle(text: str | None) -> str | None:
-    """A contributor's handle as it is written in files, or None for no name.
+def who(text: str) -> str:
+    """A contributor's handle as files have it.
 
-    >>> handle("Anna-K")
+    >>> who("Anna-K")
     'anna-k'
-    >>> handle("anna k")
-    Traceback (most recent call last):
-        ...
-    ValueError: contributor is 'anna k'; allowed are 1 to 39 letters, digits and single hyphens
     """
-    if text is None or text.lower() == ANONYMOUS:
-        return None
-    if not HANDLE.fullmatch(text.lower()):
-        raise ValueError(
-            f"contributor is {text!r}; allowed are 1 to 39 letters, digits and single hyphens"
-        )
+    problems: list[str] = []
+    schema.plan(Who).build(text.lower(), "", lambda where, what: problems.append(what))
+    if problems:
+        raise argparse.ArgumentTypeError(problems[0])
     return text.lower()
 
 
-def rounded(value: Any) -> Any:
-    """The same structure with floats at five significant digits, and lists for tuples.
+def tree(value: Any) -> Any:
+    """A record as plain lists and mappings; defaults left out, floats at five significant digits.
 
-    >>> rounded({"ms": 123.456789, "loss": (0.1, 1e-9)})
-    {'ms': 123.46, 'loss': [0.1, 1e-09]}
+    >>> tree(Calibration(160.123456, None, 900.0, 4.5))["matmul_fp16_tflops"]
+    160.12
     """
     if isinstance(value, float):
         return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
     if isinstance(value, Mapping):
-        return {key: rounded(item) for key, item in value.items()}
+        return {key: tree(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [rounded(item) for item in value]
+        return [tree(item) for item in value]
+    if dataclasses.is_dataclass(value):
+        fields = dataclasses.fields(value)
+        kept = ((field.name, getattr(value, field.name), field.default) for field in fields)
+        return {name: tree(item) for name, item, default in kept if item != default}
     return value
 
 
-def dump(content: Mapping[str, Any]) -> str:
+def dump(run: Run) -> str:
     """YAML as people read it: blocks outside, the innermost lists and maps on one line."""
     return yaml.safe_dump(
-        rounded(content), sort_keys=False, default_flow_style=None, width=100, allow_unicode=True
+        tree(run), sort_keys=False, default_flow_style=None, width=100, allow_unicode=True
     )
+
+
+def load(path: Path) -> Run | None:
+    """A run file, finished or not; None where it is not one."""
+    try:
+        content = strict_yaml.parse(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return schema.build(Run, content, lambda where, what: None)
+
+
+def same_point(one: Row, other: Row) -> bool:
+    """Whether two rows measure the same thing."""
+    return bool(tree(one.point) == tree(other.point))
 
 
 @dataclass(slots=True)
 class RunFile:
-    """One growing file: `head` is everything but the rows."""
+    """One growing file in the folder of its card."""
 
     folder: Path
-    head: dict[str, Any]
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    run: Run
 
     @property
-    def stem(self) -> str:
-        """The name up to the hash, e.g. "video-swin-t__fp16__20261201__anna"."""
-        head = self.head
-        day = str(head["date"]).replace("-", "")
-        return "__".join([slug(head["model"]), head["precision"], day, head["contributor"] or ANONYMOUS])
+    def rows(self) -> tuple[Row, ...]:
+        """What is measured so far."""
+        return self.run.rows
 
     @property
     def partial(self) -> Path:
-        """Where the unfinished file lies."""
-        head = self.head
-        kind = "-".join([head["kind"], head["mode"], head["parallel"]])
-        return self.folder / f"{self.stem}__{kind}.yaml.partial"
+        """Where the unfinished file lies, e.g. "video-swin-t__fp16__20261201__anna.yaml.partial"."""
+        run = self.run
+        return self.folder / f"{'__'.join([run.model, run.precision, _day(run), run.who])}.yaml.partial"
 
-    def find(self, identity: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The finished row of this point, if there is one."""
-        same = (row for row in self.rows if _is(row, identity))
-        return next((row for row in same if row["status"] not in NOT_FINAL), None)
+    def find(self, wanted: Row) -> Row | None:
+        """The row of this point, if there is one."""
+        return next((row for row in self.rows if same_point(row, wanted)), None)
 
-    def add(self, row: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
-        """Add a row, in place of an unfinished one of the same point, and save."""
-        self.rows = [*(old for old in self.rows if not _is(old, identity)), rounded(row)]
-        write_atomically(self.partial, self.text())
-
-    def text(self) -> str:
-        """The file's content."""
-        return dump({**self.head, "rows": self.rows})
+    def add(self, row: Row) -> None:
+        """Add a row, in place of an older one of the same point, and save."""
+        kept = tuple(old for old in self.rows if not same_point(old, row))
+        self.run = dataclasses.replace(self.run, rows=(*kept, row))
+        write_atomically(self.partial, dump(self.run))
 
     def finish(self) -> Path | None:
         """Give the file its name and return it; None where there is no row."""
         if not self.partial.exists():
             return None
-        digits = content_hash(self.partial.read_bytes())
-        final = self.folder / f"{self.stem}__{digits}.yaml"
+        content = strict_yaml.parse(self.partial.read_text(encoding="utf-8"))
+        final = self.folder / Path(file_name(content)).name
         os.replace(self.partial, final)
         return final
 
 
-def _is(row: Mapping[str, Any], identity: Mapping[str, Any]) -> bool:
-    """Whether a row is this point."""
-    return all(row.get(key) == value for key, value in rounded(identity).items())
+def _day(run: Run) -> str:
+    return run.date.replace("-", "")
 
 
-def content_hash(content: bytes) -> str:
-    """Six hex digits of a file's content, the end of its name.
-
-    >>> content_hash(b"schema: 1")
-    '325d06'
-    """
-    return hashlib.sha256(content).hexdigest()[:6]
-
-
-def head(
-    kind: str,
+def new_run(
     model: str,
     precision: str,
-    environment: Mapping[str, Any],
-    calibration: Mapping[str, Any] | None,
-    settings: Mapping[str, Any],
+    card: str,
+    environment: Environment,
+    calibration: Calibration | None,
     command: str,
-    contributor: str | None = None,
-    mode: str = "train",
-    parallel: str = "none",
-) -> dict[str, Any]:
-    """Everything of a file but its rows."""
-    facts = dict(environment)
-    content = {
-        "schema": SCHEMA,
-        "kind": kind,
-        "licence": LICENCE,
-        "model": model,
-        "precision": precision,
-        "card": facts.pop("card"),
-        "mode": mode,
-        "parallel": parallel,
-        "contributor": contributor,
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "command": command,
-        "environment": facts,
-        "calibration": calibration,
-        "settings": dict(settings),
-    }
-    return dict(rounded(content))
+    who: str = ANONYMOUS,
+) -> Run:
+    """A run without rows, dated today (UTC)."""
+    return Run(
+        schema=1,
+        model=model,
+        precision=precision,  # type: ignore[arg-type]
+        card=card,
+        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        who=who,
+        licence="CC0-1.0",
+        bench=BENCH_VERSION,
+        command=command,
+        environment=environment,
+        calibration=calibration,
+        rows=(),
+    )
 
 
-def open_file(root: Path, new_head: dict[str, Any], resume: bool) -> RunFile:
+def open_file(root: Path, run: Run, resume: bool) -> RunFile:
     """The file to write to: with `resume` the one to go on with, if there is one, else a new one."""
-    folder = root / slug(new_head["card"])
-    fresh = RunFile(folder, new_head)
-    path = _earlier(folder, new_head) if resume else None
-    file = fresh if path is None else _read(path) or fresh
+    folder = root / slug(run.card)
+    path = _earlier(folder, run) if resume else None
+    earlier = None if path is None else load(path)
+    file = RunFile(folder, earlier or run)
     if file.partial.exists() and file.partial != path:
         raise FileInTheWay(_in_the_way(file.partial, resume))
     if path is not None and path != file.partial:
@@ -200,7 +189,7 @@ def open_file(root: Path, new_head: dict[str, Any], resume: bool) -> RunFile:
 def _in_the_way(partial: Path, resume: bool) -> str:
     if resume:
         return (
-            f"{partial} was begun on another set-up (card, driver, torch or settings) and cannot "
+            f"{partial} was begun on another set-up (card, driver, torch or power limit) and cannot "
             "be continued here; move it away to begin anew"
         )
     return (
@@ -209,28 +198,18 @@ def _in_the_way(partial: Path, resume: bool) -> str:
     )
 
 
-def _earlier(folder: Path, new_head: Mapping[str, Any]) -> Path | None:
+def _earlier(folder: Path, run: Run) -> Path | None:
     """The newest file that may be continued; unfinished ones before finished ones."""
-    first = "__".join([slug(new_head["model"]), new_head["precision"], ""])
+    first = f"{run.model}__{run.precision}__"
     paths = [*folder.glob(f"{first}*.yaml"), *folder.glob(f"{first}*.yaml.partial")]
-    found = [path for path in paths if (file := _read(path)) and same_run(file.head, new_head)]
+    found = [path for path in paths if (other := load(path)) and same_run(run, other)]
     newest_last = sorted(found, key=lambda path: (path.suffix == ".partial", path.stat().st_mtime))
     return newest_last[-1] if newest_last else None
 
 
-def same_run(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two files measure the same thing on the same set-up."""
-    here, there = one["environment"], other["environment"]
-    return all(one.get(key) == other.get(key) for key in SAME) and all(
-        here.get(key) == there.get(key) for key in SAME_ENVIRONMENT
+def same_run(one: Run, other: Run) -> bool:
+    """Whether two files are of the same model and person on the same set-up."""
+    return all(getattr(one, key) == getattr(other, key) for key in SAME) and all(
+        tree(getattr(one.environment, key)) == tree(getattr(other.environment, key))
+        for key in SAME_ENVIRONMENT
     )
-
-
-def _read(path: Path) -> RunFile | None:
-    """A file as it was written, or None where it is none of ours."""
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        rows = content.pop("rows")
-        return RunFile(path.parent, content, rows) if content["environment"] else None
-    except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError):
-        return None
