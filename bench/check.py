@@ -1,0 +1,317 @@
+"""`bench check`: what a pull request with measurements must pass. Standard library and PyYAML only.
+
+Without FILES it checks the whole of `measurements/`. With FILES it checks those runs, against all
+the others: schema, name, model and card, provenance, physics, text, duplicates, and agreement with
+the prediction. All problems are printed, one a line; the exit code is 1 if there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench import agreement, run_rules
+from bench.agreement import Agreement, Effect
+from bench.run_rules import Findings
+from calc import measurements, runs
+from calc.card import Card
+from calc.measurements import ROOT, DataError
+from calc.profile import ModelProfile
+from calc.runs import Measured, Run, Stored
+
+MAX_RUN_BYTES = 400_000
+"""A run of 500 rows, the largest a preset makes, has about 300 kB."""
+SAME_FIGURES = 1e-3
+"""Rows whose figures all agree to 0.1 % are the same measurement: real repeats scatter more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One run file after its checks; run is None where it could not be read."""
+
+    label: str
+    run: Run | None
+    findings: Findings
+    rows: tuple[Agreement, ...] = ()
+    effects: tuple[Effect, ...] = ()
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether a row lies outside the band of its prediction."""
+        return any(row.outside for row in self.rows)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Flags of `check`."""
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="default: everything")
+    parser.add_argument("--summary", type=Path, help="append the table as Markdown to this file")
+    parser.add_argument("--quiet", action="store_true", help="print problems only")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Check, print, and say whether all is well."""
+    lines = [] if args.files else measurements.problems()
+    if lines:
+        return _finish(lines, [], 0)
+    files = args.files or list(measurements.run_paths())
+    context = Context.load()
+    checked = [check_file(path, context) for path in files]
+    report = summary(checked)
+    if args.summary and checked:
+        with args.summary.open("a", encoding="utf-8") as file:
+            file.write(report + "\n")
+    if not args.quiet and any(one.rows for one in checked):
+        print(report)
+    found = [one.findings for one in checked]
+    return _finish(
+        [line for one in found for line in one.problems],
+        [line for one in found for line in one.warnings],
+        len(files),
+    )
+
+
+def _finish(problems: Sequence[str], warnings: Sequence[str], count: int) -> int:
+    for line in warnings:
+        print(f"warning: {printable(line)}")
+    for line in problems:
+        print(printable(line), file=sys.stderr)
+    state = f"{len(problems)} problems" if problems else "no problems"
+    what = f"{count} run files" if count else "measurements"
+    print(f"{what}: {state}, {len(warnings)} warnings")
+    return 1 if problems else 0
+
+
+def printable(line: str) -> str:
+    """One line that cannot steer a terminal or a CI log, whatever a file holds.
+
+    >>> printable("a\\n::error::b\\x1b[2J")
+    'a?::error::b?[2J'
+    """
+    shown = "".join(sign if sign.isprintable() else "?" for sign in line)
+    return shown if len(shown) <= 1000 else shown[:997] + "..."
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a run is checked against."""
+
+    cards: Mapping[str, Card]
+    models: tuple[str, ...]
+    stored: tuple[Stored, ...]
+    today: datetime.date
+    root: Path = ROOT
+
+    @classmethod
+    def load(cls, root: Path = ROOT) -> Context:
+        """The measurements of this folder; DataError names all that is wrong with them."""
+        return cls(
+            measurements.load_cards(root),
+            measurements.model_ids(root),
+            _readable_runs(root),
+            datetime.datetime.now(datetime.UTC).date(),
+            root,
+        )
+
+    def profile(self, model: str) -> ModelProfile | None:
+        """The traced profile of a model; DataError if its file is broken."""
+        return measurements.load_profile(model, self.root) if model in self.models else None
+
+
+def _readable_runs(root: Path) -> tuple[Stored, ...]:
+    """The runs to compare with; a broken one is reported when it is checked itself."""
+    stored = []
+    for path in measurements.run_paths(root):
+        try:
+            name = path.relative_to(root / "runs").as_posix()
+            stored.append(Stored(name, measurements.read(Run, path)))
+        except DataError:
+            continue
+    return tuple(stored)
+
+
+def check_file(path: Path, context: Context) -> Checked:
+    """Everything about one run file."""
+    label = _label(path, context.root)
+    findings = Findings([], [])
+    try:
+        if path.stat().st_size > MAX_RUN_BYTES:
+            size = f"has {path.stat().st_size} bytes; allowed are {MAX_RUN_BYTES}"
+            raise DataError([f"{label}: {size}; split the run by model or precision"])
+        tree = measurements.read_tree(path, label)
+        run = measurements.read(Run, path, label)
+    except DataError as error:
+        return Checked(label, None, Findings(list(error.problems), []))
+    except OSError as error:
+        return Checked(label, None, Findings([f"{label}: cannot be read: {error.strerror}"], []))
+    return check_run(path, tree, run, context, findings)
+
+
+def _label(path: Path, root: Path) -> str:
+    try:
+        return measurements.label_of(path.resolve(), root)
+    except ValueError:
+        return path.name
+
+
+def check_run(path: Path, tree: Any, run: Run, context: Context, findings: Findings) -> Checked:
+    """A readable run: every rule, then agreement and effect."""
+    label = _label(path, context.root)
+    report, warn = findings.reporter(label), findings.reporter(label, warning=True)
+    card = context.cards.get(run.card)
+    place = path.resolve()
+    _check_name(place, tree, context, findings.problems, label)
+    if run.model not in context.models:
+        report("model", f"is {run.model!r}; allowed are {', '.join(context.models) or 'none yet'}")
+    if card is None:
+        report("card", f"is {run.card!r}; add it to measurements/cards.yaml in the same change")
+    run_rules.check_text(tree, report)
+    run_rules.check_provenance(run, context.today, report, warn)
+    if card is not None and run.environment.device == "cuda":
+        run_rules.check_card(run, card, report, warn)
+    profile = context.profile(run.model)
+    run_rules.check_rows(run, card, profile, report, warn)
+    others = [entry for entry in context.stored if context.root / "runs" / entry.file != place]
+    _check_duplicates(run, others, report)
+    rows = tuple(agreement.compare(Measured(label, run, row), card, profile) for row in run.rows)
+    _check_band(run, rows, report, warn)
+    return Checked(label, run, findings, rows, _effects(rows, others, card, profile))
+
+
+def _check_name(place: Path, tree: Any, context: Context, problems: list[str], label: str) -> None:
+    wanted = runs.file_name(tree)
+    folder = context.root / "runs"
+    inside = place.is_relative_to(folder)
+    name = place.relative_to(folder).as_posix() if inside else place.name
+    if name != (wanted if inside else Path(wanted).name):
+        problems.append(
+            f"{label}: is not called by its content; it belongs at measurements/runs/{wanted} "
+            "(a file that was edited by hand gets another name: leave it as bench wrote it)"
+        )
+
+
+def _check_band(run: Run, rows: Iterable[Agreement], report: Any, warn: Any) -> None:
+    outside = [row for row in rows if row.outside]
+    if outside and run.review == "none":
+        point = describe(outside[0].measured)
+        what = f"is none, but {len(outside)} rows lie outside the band, such as {point}"
+        report("review", f"{what}; allowed is pending (`python -m bench submit` writes it)")
+    if run.review == "pending" and not outside:
+        warn("review", "is pending, but every row lies inside the band")
+
+
+def _check_duplicates(run: Run, others: Iterable[Stored], report: Any) -> None:
+    """The same measurement twice is refused; another measurement of the same point is welcome."""
+    known: dict[tuple[Any, ...], list[Measured]] = {}
+    for entry in others:
+        if (entry.run.model, entry.run.precision, entry.run.card) == _subject(run):
+            for row in entry.run.rows:
+                known.setdefault(row.point, []).append(Measured(entry.file, entry.run, row))
+    for index, row in enumerate(run.rows):
+        for other in known.get(row.point, ()):
+            if _is_copy(Measured("", run, row), other):
+                report(f"rows[{index}]", f"is the same measurement as one in {other.file}")
+
+
+def _subject(run: Run) -> tuple[str, str, str]:
+    return run.model, run.precision, run.card
+
+
+def _is_copy(one: Measured, other: Measured) -> bool:
+    """The same person on the same set-up and day, or anybody with the very same figures."""
+    here, there = one.run.environment, other.run.environment
+    versions = ("torch", "cuda", "cudnn", "driver", "power_limit_w", "allocator", "libraries")
+    same_setup = all(getattr(here, name) == getattr(there, name) for name in versions)
+    if same_setup and (one.run.who, one.run.date) == (other.run.who, other.run.date):
+        return True
+    pairs = ((one.allocated_gib, other.allocated_gib), (one.step_s, other.step_s))
+    known = [(a, b) for a, b in pairs if a and b]
+    return len(known) == 2 and all(abs(a - b) <= SAME_FIGURES * b for a, b in known) and (
+        one.row.time == other.row.time
+    )
+
+
+def _effects(
+    rows: Sequence[Agreement],
+    others: Iterable[Stored],
+    card: Card | None,
+    profile: ModelProfile | None,
+) -> tuple[Effect, ...]:
+    if card is None:
+        return ()
+    book = runs.book(list(others))
+    return tuple(agreement.effect(row, book, card, profile) for row in rows)
+
+
+# --- The table ------------------------------------------------------------------------------------
+
+
+def summary(checked: Iterable[Checked]) -> str:
+    """Markdown: every row beside its prediction, and what it changes in the app."""
+    lines: list[str] = []
+    for one in checked:
+        if one.rows and one.run is not None:
+            card = re.sub(r"[^\w .()-]", "?", one.run.card)  # unknown cards may be called anything
+            lines += ["", f"### {one.run.model} {one.run.precision} on {card}", ""]
+            lines += _table(one)
+    return "\n".join(lines).strip()
+
+
+def _table(one: Checked) -> list[str]:
+    head = "| point | status | GiB | formula | ratio | step ms | formula | ratio | changes |"
+    lines = [head, "|---|---|--:|--:|--:|--:|--:|--:|---|"]
+    effects = one.effects or (None,) * len(one.rows)
+    for row, effect in zip(one.rows, effects, strict=True):
+        cells = (
+            describe(row.measured),
+            row.measured.row.status + (" outside the band" if row.outside else ""),
+            _figure(row.measured.allocated_gib),
+            _figure(row.formula_gib and row.formula_gib.mid),
+            _figure(row.memory_ratio),
+            _figure(row.measured.step_s and 1000 * row.measured.step_s, 0),
+            _figure(row.formula_s and 1000 * row.formula_s.mid, 0),
+            _figure(row.time_ratio),
+            _changes(effect, one.run),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def describe(one: Measured) -> str:
+    """A point in a few words.
+
+    >>> from calc.runs import Row
+    >>> row = Row(32, 224, 8, "block", "eager", "adamw", "ok")
+    >>> describe(Measured("", None, row))
+    '32x224 batch 8 block adamw'
+    """
+    row = one.row
+    usual = {"checkpointing": "none", "trainable": "full", "mode": "train", "data": "synthetic"}
+    words = [f"{row.frames}x{row.size} batch {row.batch}"]
+    words += [str(getattr(row, key)) for key, value in usual.items() if getattr(row, key) != value]
+    words.append(row.optimizer)
+    words += [f"{row.gpus} GPUs {row.sharding}"] if row.gpus > 1 else []
+    words += [f"under {row.memory_limit_gib:g} GiB"] if row.memory_limit_gib else []
+    return " ".join(words)
+
+
+def _figure(value: float | None, digits: int = 2) -> str:
+    return "not known" if value is None else f"{value:.{digits}f}"
+
+
+def _changes(effect: Effect | None, run: Run | None) -> str:
+    if effect is None or run is None or (effect.gib is None and effect.step_s is None):
+        return "no"
+    if run.review == "pending":
+        return "not yet (review: pending)"
+    words = []
+    if effect.gib:
+        words.append(f"{effect.gib[0]:.2f} to {effect.gib[1]:.2f} GiB")
+    if effect.step_s:
+        words.append(f"{1000 * effect.step_s[0]:.0f} to {1000 * effect.step_s[1]:.0f} ms")
+    return ", ".join(words)
