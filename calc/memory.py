@@ -35,15 +35,39 @@ PARTS = (
 """The parts of the allocated peak, in the order in which they are stacked."""
 
 STATE_BYTES: Mapping[str, float] = {
-    "adamw": 8, "adamw-fused": 8, "adamw8bit": 2 + 8 / 256, "adafactor": 0.02,
-    "lion": 4, "sgd": 4, "sgd-plain": 0,
+    "adamw": 8,  # two fp32 averages, torch.optim.AdamW
+    "adamw-fused": 8,
+    "adamw8bit": 2 + 2 * 4 / 256,  # two bytes, and an fp32 scale per block of 256 for each
+    "lion": 4,  # one average, timm.optim.Lion
+    "sgd": 4,  # momentum, torch.optim.SGD
+    "sgd-plain": 0,
+}
+"""Optimizer state in bytes per trainable fp32 parameter, as the optimizers' sources allocate it;
+half of it where weights are bf16, but for 8-bit. Adafactor is below."""
+
+ADAFACTOR_BYTES = 0.03
+ADAFACTOR_CONV_BYTES: Mapping[str, float] = {
+    "resnet3d": 4.1, "resnet2d": 5.2, "slowfast": 6.0, "s3d": 5.9, "x3d": 6.0, "csn": 7.6,
 }  # fmt: skip
-"""Optimizer state in bytes per trainable fp32 parameter (half of it where weights are bf16)."""
+"""torch.optim.Adafactor keeps a row and a column over the last two dimensions of each tensor: next
+to nothing for a matrix (0.016 to 0.039 bytes a parameter over Video Swin, TimeSformer, VideoMAE,
+ViViT, MViT), much for convolutions, whose last two dimensions are the kernel (counted from the
+shapes of one model per family)."""
 
 STEP_COPIES: Mapping[str, float] = {
-    "adamw": 1, "adamw-fused": 0, "adamw8bit": 0, "adafactor": 1, "lion": 1, "sgd": 1, "sgd-plain": 1,
-}  # fmt: skip
-"""Copies of the trainable weights that the optimizer makes while it steps."""
+    "adamw": 1,  # foreach: square roots of the second average
+    "adamw-fused": 0,
+    "adamw8bit": 0,
+    "adafactor": 1,  # foreach: the update
+    "lion": 1,  # foreach: the update
+    "sgd": 1,  # foreach with weight decay: gradient plus decay
+    "sgd-plain": 1,
+}
+"""Copies of the trainable weights that the optimizer makes while it steps, read off the sources of
+torch 2.14, timm 1 and bitsandbytes 0.50. Clipping (foreach) works in place: only norms are new."""
+
+NORM_BYTES_PER_TENSOR = 512
+"""Gradient clipping keeps one norm per tensor, each in the smallest block of the allocator."""
 
 UNSHARDED_SHARE = 0.25
 """FSDP holds the block it computes and the next one whole: taken as a quarter of the weights."""
@@ -223,7 +247,15 @@ def _weights_mib(job: Job, weights_mib: float, count: int) -> float:
 def _state_mib(job: Job, profile: ModelProfile) -> float:
     """Optimizer state of all trainable parameters."""
     half = 0.5 if job.precision == "bf16-pure" and job.optimizer != "adamw8bit" else 1.0
-    return STATE_BYTES[job.optimizer] * half * profile.trainable[job.trainable].params / MIB
+    state_bytes = _state_bytes(job.optimizer, profile.family)
+    return state_bytes * half * profile.trainable[job.trainable].params / MIB
+
+
+def _state_bytes(optimizer: str, family: str) -> float:
+    """Optimizer state in bytes per trainable fp32 parameter."""
+    if optimizer == "adafactor":
+        return ADAFACTOR_CONV_BYTES.get(family, ADAFACTOR_BYTES)
+    return STATE_BYTES[optimizer]
 
 
 def _on_gpu(job: Job, profile: ModelProfile, line: Line, shard: int) -> Line:
@@ -244,7 +276,8 @@ def _on_gpu(job: Job, profile: ModelProfile, line: Line, shard: int) -> Line:
 def _step_copy_mib(job: Job, profile: ModelProfile) -> float:
     """What the optimizer holds besides weights, gradients and state while it steps."""
     gradients = profile.gradients_mib[job.trainable][PRECISION_KEY[job.precision]]
-    return STEP_COPIES[job.optimizer] * gradients
+    norms = NORM_BYTES_PER_TENSOR * profile.trainable[job.trainable].tensors / MIB
+    return STEP_COPIES[job.optimizer] * gradients + (norms if job.clip_grad else 0.0)
 
 
 def _allocator_ratio(job: Job, profile: ModelProfile) -> AllocatorRatio:
