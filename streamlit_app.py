@@ -9,12 +9,20 @@ import streamlit as st
 from ui import inputs, share
 from ui.text import t
 
-st.set_page_config(page_title="ClipFit", page_icon=":material/movie:", layout="wide")
+SIDEBAR_PX = 270
+
+st.set_page_config(
+    page_title="ClipFit",
+    page_icon=":material/movie:",
+    layout="wide",
+    initial_sidebar_state=SIDEBAR_PX,
+)
 share.remember()
 
 with st.container(horizontal=True, vertical_alignment="center", key="header"):
-    st.markdown(f"**ClipFit** · {t('common.tagline')}", width="stretch")
+    title = st.empty()
     inputs.language_choice()
+title.markdown(f"**ClipFit** · {t('common.tagline')}", width="stretch")
 
 PAGES = ("calculator", "cards", "measurements", "guide")
 ICONS = dict(zip(PAGES, ("calculate", "view_list", "science", "menu_book"), strict=True))

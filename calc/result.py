@@ -47,6 +47,12 @@ class OfferResult:
         """Whether the offer trains the job at all, in one go or accumulated."""
         return self.micro_batch is not None
 
+    @property
+    def used_share(self) -> float | None:
+        """Peak of the share in one go over usable memory; above 1 it does not fit."""
+        usable = self.usable_gib.mid
+        return self.memory.allocated.mid / usable if usable > 0 else None
+
 
 def evaluate(
     job: Job,

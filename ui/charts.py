@@ -1,13 +1,15 @@
-"""calc's results as charts: rows in, Altair charts out; no Streamlit in here.
+"""calc's results as charts: rows in, Vega-Lite specifications out; no Streamlit in here.
 
-Every encoding is a channel object (`alt.X("gib:Q")`): the keyword shorthand takes five times as
-long to build. Colour never stands alone: parts are named in the bars, offers carry letters, shapes
+Each chart is built by Altair once for its words and colours and kept; a rerun only puts the rows
+in, which is many times faster than building it anew. Every encoding is a channel object
+(`alt.X("gib:Q")`): the keyword shorthand takes five times as long to build. Colour never stands alone: parts are named in the bars, offers carry letters, shapes
 and dashes. All colours have a contrast of 3:1 or more on the light and on the dark background.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import altair as alt
@@ -30,12 +32,32 @@ LETTERS = "ABCDEF"
 NONE_COLOUR = "#8f98a3"
 INK = {"light": "#1b2330", "dark": "#e8ecf2"}
 PAPER = {"light": "#ffffff", "dark": "#12161d"}
+KEPT = 256
+"""Built charts kept: languages x themes x choices of cards; a few kB each."""
 
 Rows = Sequence[Mapping[str, Any]]
+Spec = dict[str, Any]
+Names = tuple[str, ...]
 
 
-def _data(rows: Rows) -> alt.InlineData:
-    return alt.InlineData(values=list(rows))
+def _of(name: str) -> alt.Chart:
+    """A chart of rows that `_filled` puts in later."""
+    return alt.Chart(alt.NamedData(name))
+
+
+def _built(height: int, *layers: alt.Chart) -> Spec:
+    """The layers as one specification, validated."""
+    parts = [layer.to_dict() for layer in layers]
+    for part in parts:
+        part.pop("$schema", None)
+        part.pop("config", None)
+    return {"layer": parts, "width": "container", "height": height}
+
+
+def _filled(spec: Spec, height: int | None = None, **rows: Rows) -> Spec:
+    """The specification with its rows."""
+    layers = [{**layer, "data": {"values": rows[layer["data"]["name"]]}} for layer in spec["layer"]]
+    return {**spec, "layer": layers, "height": height or spec["height"]}
 
 
 def _scale(names: Sequence[str], values: Sequence[Any]) -> alt.Scale:
@@ -46,114 +68,151 @@ def _legend(columns: int) -> alt.Legend:
     return alt.Legend(title=None, orient="bottom", columns=columns, labelLimit=240)
 
 
-def _sized(chart: Any, height: int) -> Any:
-    return chart.properties(width="container", height=height)
-
-
-def memory_chart(parts: Rows, limits: Rows, names: Mapping[str, str], gib: str, ink: str) -> Any:
+def memory_chart(
+    parts: Rows, limits: Rows, names: Mapping[str, str], gib: str, ink: str
+) -> Spec:
     """Stacked parts of the peak per offer against what the card has to give.
 
-    parts: offer, part, gib, order, label (empty where the bar is too short for one).
+    parts: offer, name, gib, order, label (empty where the bar is too short for one).
     limits: offer, gib, label. names: part -> name in the visitor's language.
     """
-    offers = alt.Y("offer:N").sort(None).title(None).axis(alt.Axis(labelLimit=180))
+    spec = _memory(tuple(names), tuple(names.values()), gib, ink)
+    return _filled(spec, 78 * len(limits) + 40 + 24 * len(names), parts=parts, limits=limits)
+
+
+@lru_cache(KEPT)
+def _memory(keys: Names, names: Names, gib: str, ink: str) -> Spec:
+    offers = alt.Y("offer:N").sort(None).title(None).axis(alt.Axis(labelLimit=150))
     stacked = alt.X("gib:Q").stack("zero").title(gib)
-    colour = alt.Color("name:N").scale(
-        _scale(list(names.values()), [PART_COLOURS[part] for part in names])
-    ).legend(_legend(4))  # fmt: skip
-    bars = alt.Chart(_data(parts)).mark_bar(size=30, strokeWidth=1, stroke=PAPER[ink]).encode(
-        offers, stacked, colour, alt.Order("order:O"),
-        tooltip=[alt.Tooltip("offer:N"), alt.Tooltip("name:N"), alt.Tooltip("gib:Q").format(".2f")],
+    colours = _scale(names, [PART_COLOURS[key] for key in keys])
+    tips = [alt.Tooltip("offer:N"), alt.Tooltip("name:N"), alt.Tooltip("gib:Q").format(".2f")]
+    bars = _of("parts").mark_bar(size=30, strokeWidth=1, stroke=PAPER[ink]).encode(
+        offers, stacked, alt.Color("name:N").scale(colours).legend(_legend(2)),
+        alt.Order("order:Q"), tooltip=tips,
     )  # fmt: skip
-    words = alt.Chart(_data(parts)).mark_text(color="white", fontSize=11).encode(
-        offers, alt.X("gib:Q").stack("zero").bandPosition(0.5), alt.Text("label:N"), alt.Order("order:O")
+    words = _of("parts").mark_text(color="white", fontSize=11).encode(
+        offers, stacked.bandPosition(0.5), alt.Text("label:N"), alt.Order("order:Q"), alt.Detail("name:N")
     )  # fmt: skip
-    ticks = alt.Chart(_data(limits)).mark_tick(thickness=3, size=46, color=INK[ink]).encode(
+    ticks = _of("limits").mark_tick(thickness=3, size=46, color=INK[ink]).encode(
         offers, alt.X("gib:Q")
     )  # fmt: skip
-    marks = alt.Chart(_data(limits)).mark_text(dy=-31, fontSize=11, color=INK[ink]).encode(
+    marks = _of("limits").mark_text(dy=-31, fontSize=11, color=INK[ink]).encode(
         offers, alt.X("gib:Q"), alt.Text("label:N")
     )  # fmt: skip
-    height = 70 * len({row["offer"] for row in limits}) + 20
-    return _sized(alt.layer(bars, words, ticks, marks), height)
+    return _built(160, bars, words, ticks, marks)
 
 
 def timeline_chart(
     moments: Rows, phases: Rows, limits: Rows, gib: str, progress: str, ink: str
-) -> Any:
-    """Memory through one step. moments: at, gib; phases: at, name; limits: offer, gib, label."""
+) -> Spec:
+    """Memory through one step. moments: at, gib; phases: name, at, ends; limits: offer, gib, label."""
+    spec = _timeline(gib, progress, ink)
+    return _filled(spec, moments=moments, phases=phases[:-1], last=phases[-1:], limits=limits)
+
+
+@lru_cache(KEPT)
+def _timeline(gib: str, progress: str, ink: str) -> Spec:
     x = alt.X("at:Q").title(progress).scale(alt.Scale(domain=[0, 1])).axis(alt.Axis(format="%"))
-    area = alt.Chart(_data(moments)).mark_area(
+    area = _of("moments").mark_area(
         color=PART_COLOURS["activations"], opacity=0.75, interpolate="step-after"
     ).encode(x, alt.Y("gib:Q").title(gib), tooltip=[alt.Tooltip("gib:Q").format(".2f")])  # fmt: skip
-    borders = alt.Chart(_data(phases)).mark_rule(strokeDash=[3, 3], color=INK[ink]).encode(
-        alt.X("ends:Q")
+    text = {"baseline": "bottom", "dy": -4, "fontSize": 11, "color": INK[ink]}
+    names = _of("phases").mark_text(align="left", dx=4, **text).encode(
+        alt.X("at:Q"), alt.Text("name:N"), y=alt.datum(0)
     )  # fmt: skip
-    names = alt.Chart(_data(phases)).mark_text(
-        align="left", baseline="top", dx=4, fontSize=11, color=INK[ink]
-    ).encode(alt.X("at:Q"), alt.Text("name:N"), y=alt.value(2))  # fmt: skip
-    lines = alt.Chart(_data(limits)).mark_rule(strokeWidth=2, color=INK[ink]).encode(alt.Y("gib:Q"))
-    labels = alt.Chart(_data(limits)).mark_text(
-        align="right", dy=-7, dx=-4, fontSize=11, color=INK[ink]
-    ).encode(alt.Y("gib:Q"), alt.Text("label:N"), x=alt.value("width"))  # fmt: skip
-    return _sized(alt.layer(area, borders, names, lines, labels), 260)
+    last = _of("last").mark_text(align="right", dx=-4, **text).encode(
+        alt.X("ends:Q"), alt.Text("name:N"), y=alt.datum(0)
+    )  # fmt: skip
+    borders = _of("phases").mark_rule(strokeDash=[3, 3], color=INK[ink]).encode(alt.X("ends:Q"))
+    lines = _of("limits").mark_rule(strokeWidth=2, color=INK[ink]).encode(alt.Y("gib:Q"))
+    labels = _of("limits").mark_text(align="left", dx=4, **text).encode(
+        alt.Y("gib:Q"), alt.Text("label:N"), x=alt.value(0)
+    )  # fmt: skip
+    return _built(300, area, borders, names, last, lines, labels)
 
 
-def tipping_chart(cells: Rows, here: Rows, offers: Sequence[str], none: str, words: Mapping[str, str],
-                  ink: str) -> Any:  # fmt: skip
+def tipping_chart(
+    cells: Rows, here: Rows, offers: Sequence[str], none: str, words: Mapping[str, str], ink: str
+) -> Spec:
     """Which chosen offer is the cheapest that fits, for each batch and number of frames (or size).
 
-    cells: batch, row, offer (or `none`), letter, usd; here: the visitor's own batch and row.
+    cells: batch, row, offer (or `none`), letter, cost; here: the visitor's own batch and row.
+    words: batch, row, cost: titles.
     """
-    x = alt.X("batch:O").title(words["batch"]).axis(alt.Axis(labelAngle=0))
-    y = alt.Y("row:O").title(words["row"]).sort("descending")
-    colour = alt.Color("offer:N").scale(
-        alt.Scale(domain=[*offers, none], range=[*OFFER_COLOURS[: len(offers)], NONE_COLOUR])
-    ).legend(_legend(3))  # fmt: skip
-    tips = [alt.Tooltip("offer:N"), alt.Tooltip("batch:O").title(words["batch"]),
-            alt.Tooltip("row:O").title(words["row"]), alt.Tooltip("cost:N").title(words["cost"])]  # fmt: skip
-    base = alt.Chart(_data(cells))
-    tiles = base.mark_rect(stroke=PAPER[ink], strokeWidth=2).encode(x, y, colour, tooltip=tips)
-    letters = base.mark_text(color="white", fontWeight="bold").encode(x, y, alt.Text("letter:N"))
-    own = alt.Chart(_data(here)).mark_rect(
-        filled=False, stroke=INK[ink], strokeWidth=4, cornerRadius=3
-    ).encode(x, y)  # fmt: skip
-    height = 34 * len({row["row"] for row in cells}) + 20
-    return _sized(alt.layer(tiles, letters, own), max(height, 120))
+    spec = _tipping(tuple(offers), none, words["batch"], words["row"], words["cost"], ink)
+    height = 36 * len({row["row"] for row in cells}) + 130 + 12 * len(offers)
+    return _filled(spec, height, cells=cells, here=here)
 
 
-def cost_chart(points: Rows, offers: Sequence[str], hours: str, cost: str, ink: str) -> Any:
+@lru_cache(KEPT)
+def _tipping(offers: Names, none: str, batch: str, row: str, cost: str, ink: str) -> Spec:
+    x = alt.X("batch:O").title(batch).axis(alt.Axis(labelAngle=0))
+    y = alt.Y("row:O").title(row).sort("descending")
+    colours = alt.Scale(domain=[*offers, none], range=[*OFFER_COLOURS[: len(offers)], NONE_COLOUR])
+    tips = [alt.Tooltip("offer:N"), alt.Tooltip("batch:O").title(batch),
+            alt.Tooltip("row:O").title(row), alt.Tooltip("cost:N").title(cost)]  # fmt: skip
+    tiles = _of("cells").mark_rect(stroke=PAPER[ink], strokeWidth=2).encode(
+        x, y, alt.Color("offer:N").scale(colours).legend(_legend(2)), tooltip=tips
+    )  # fmt: skip
+    letters = _of("cells").mark_text(color="white", fontWeight="bold").encode(
+        x, y, alt.Text("letter:N")
+    )  # fmt: skip
+    own = _of("here").mark_rect(filled=False, stroke=INK[ink], strokeWidth=4, cornerRadius=3).encode(
+        x, y
+    )  # fmt: skip
+    return _built(250, tiles, letters, own)
+
+
+def cost_chart(points: Rows, offers: Sequence[str], hours: str, cost: str, ink: str) -> Spec:
     """Cost against time. points: offer, hours, hours_low, hours_high, cost, cost_low, cost_high."""
-    base = alt.Chart(_data(points))
+    return _filled(_cost(tuple(offers), hours, cost, ink), points=points)
+
+
+@lru_cache(KEPT)
+def _cost(offers: Names, hours: str, cost: str, ink: str) -> Spec:
     colour = alt.Color("offer:N").scale(_scale(offers, OFFER_COLOURS)).legend(None)
     shape = alt.Shape("offer:N").scale(_scale(offers, OFFER_SHAPES)).legend(None)
     x = alt.X("hours:Q").title(hours).scale(alt.Scale(zero=True, nice=True))
     y = alt.Y("cost:Q").title(cost).scale(alt.Scale(zero=True, nice=True))
     tips = [alt.Tooltip("offer:N"), alt.Tooltip("time_text:N"), alt.Tooltip("cost_text:N")]
-    dots = base.mark_point(size=170, filled=True, opacity=1).encode(x, y, colour, shape, tooltip=tips)
-    wide = base.mark_rule(strokeWidth=2, opacity=0.7).encode(
-        alt.X("hours_low:Q"), alt.X2("hours_high:Q"), alt.Y("cost:Q"), colour
-    )
-    high = base.mark_rule(strokeWidth=2, opacity=0.7).encode(
-        alt.X("hours:Q"), alt.Y("cost_low:Q"), alt.Y2("cost_high:Q"), colour
-    )
-    names = base.mark_text(align="left", dx=10, dy=-10, fontSize=12, color=INK[ink]).encode(
+    wide = _of("points").mark_rule(strokeWidth=2, opacity=0.7).encode(
+        alt.X("hours_low:Q"), alt.X2("hours_high:Q"), y, colour
+    )  # fmt: skip
+    high = _of("points").mark_rule(strokeWidth=2, opacity=0.7).encode(
+        x, alt.Y("cost_low:Q"), alt.Y2("cost_high:Q"), colour
+    )  # fmt: skip
+    dots = _of("points").mark_point(size=170, filled=True, opacity=1).encode(
+        x, y, colour, shape, tooltip=tips
+    )  # fmt: skip
+    names = _of("points").mark_text(align="left", dx=10, dy=-10, fontSize=12, color=INK[ink]).encode(
         x, y, alt.Text("offer:N")
-    )
-    return _sized(alt.layer(wide, high, dots, names), 280)
+    )  # fmt: skip
+    return _built(320, wide, high, dots, names)
 
 
-def sweep_chart(points: Rows, here: Rows, offers: Sequence[str], words: Mapping[str, str], ink: str) -> Any:
-    """Clips per second against the batch. points: offer, batch, clips_per_s; here: the batch chosen."""
-    base = alt.Chart(_data(points))
+def sweep_chart(
+    points: Rows, here: Rows, offers: Sequence[str], words: Mapping[str, str], ink: str
+) -> Spec:
+    """Clips per second against the batch.
+
+    points: offer, batch, clips_per_s, how; here: the batch chosen; words: batch, clips_per_s.
+    """
+    spec = _sweep(tuple(offers), words["batch"], words["clips_per_s"], ink)
+    return _filled(spec, points=points, here=here)
+
+
+@lru_cache(KEPT)
+def _sweep(offers: Names, batch: str, speed: str, ink: str) -> Spec:
     colour = alt.Color("offer:N").scale(_scale(offers, OFFER_COLOURS)).legend(_legend(2))
     dash = alt.StrokeDash("offer:N").scale(_scale(offers, OFFER_DASHES)).legend(_legend(2))
     shape = alt.Shape("offer:N").scale(_scale(offers, OFFER_SHAPES)).legend(_legend(2))
-    x = alt.X("batch:Q").title(words["batch"]).scale(alt.Scale(type="log", base=2, nice=False))
-    y = alt.Y("clips_per_s:Q").title(words["clips_per_s"]).scale(alt.Scale(zero=True))
-    tips = [alt.Tooltip("offer:N"), alt.Tooltip("batch:Q"), alt.Tooltip("clips_per_s:Q").format(".3~g"),
-            alt.Tooltip("how:N")]  # fmt: skip
-    lines = base.mark_line(strokeWidth=2).encode(x, y, colour, dash)
-    dots = base.mark_point(size=60, filled=True, opacity=1).encode(x, y, colour, shape, tooltip=tips)
-    own = alt.Chart(_data(here)).mark_rule(color=INK[ink], strokeDash=[3, 3]).encode(alt.X("batch:Q"))
-    return _sized(alt.layer(own, lines, dots), 280)
+    x = alt.X("batch:Q").title(batch).scale(alt.Scale(type="log", base=2, nice=False))
+    y = alt.Y("clips_per_s:Q").title(speed).scale(alt.Scale(zero=True))
+    tips = [alt.Tooltip("offer:N"), alt.Tooltip("batch:Q"), alt.Tooltip("how:N"),
+            alt.Tooltip("clips_per_s:Q").format(".3~g")]  # fmt: skip
+    lines = _of("points").mark_line(strokeWidth=2).encode(x, y, colour, dash)
+    dots = _of("points").mark_point(size=60, filled=True, opacity=1).encode(
+        x, y, colour, shape, tooltip=tips
+    )  # fmt: skip
+    own = _of("here").mark_rule(color=INK[ink], strokeDash=[3, 3]).encode(alt.X("batch:Q"))
+    return _built(320, own, lines, dots)

@@ -35,4 +35,4 @@ def price_hint(card: str, field_key: str, kind: str) -> str:
     """The published price that counts while the visitor enters none; "" where there is none."""
     paid = "buy" if field_key == "buy_prices" else "on_demand" if kind == "buy" else kind
     used = price_used(Job(price_kind=paid), data().cards[card], data().prices)
-    return "" if used is None else f"{words.money(used.usd)} ({used.date})"
+    return "" if used is None else words.money(used.usd)

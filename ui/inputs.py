@@ -16,17 +16,18 @@ import streamlit as st
 from calc.card import parse_offer, slug
 from calc.job import FIELD, FIELDS, Field, Job
 from ui.data import card_names, model_names, price_hint
-from ui.text import LANGUAGES, browser_language, t
+from ui.text import LANGUAGES, browser_language, t, use_language
 
 HOURLY, BUY = "usd_h_", "usd_buy_"
 """Beginnings of the inputs for a card's own price; the card's slug follows."""
 
-SEGMENTED = {"frames", "size", "precision", "checkpointing", "attention", "trainable", "sharding",
+SEGMENTED = {"frames", "checkpointing", "attention", "trainable", "sharding",
              "os", "price_kind", "currency", "patch", "tubelet", "pattern"}  # fmt: skip
 """Choices with a few short options: one click instead of two."""
 
 MAP_AXIS = "map"
-"""The input that only changes what is drawn."""
+VIEW_INPUTS: Mapping[str, Any] = {MAP_AXIS: "frames", "count": 1, "max_price": None, "only_trains": False}
+"""Inputs that only change what is shown, not the job, with their defaults."""
 
 OFFER_COUNTS = (1, 2, 4, 8, 3, 5, 6, 7)
 
@@ -51,8 +52,17 @@ def options(field: Field) -> tuple[Any, ...]:
         return model_names()
     if field.kind == "offers":
         names = card_names()
-        return tuple(n if count == 1 else f"{count}x {n}" for count in OFFER_COUNTS for n in names)
+        return tuple(offer_text(name, count) for count in OFFER_COUNTS for name in names)
     return field.options
+
+
+def offer_text(card: str, count: int) -> str:
+    """An offer as it is written.
+
+    >>> offer_text("L4 24GB", 1), offer_text("L4 24GB", 2)
+    ('L4 24GB', '2x L4 24GB')
+    """
+    return card if count == 1 else f"{count}x {card}"
 
 
 def _choice(field: Field, common: dict[str, Any]) -> None:
@@ -109,7 +119,7 @@ def widget(key: str) -> None:
 
 def language_choice() -> None:
     """The language, bound like every input; starts as the browser's."""
-    st.segmented_control(
+    chosen = st.segmented_control(
         t("common.language"),
         LANGUAGES,
         default=browser_language(),
@@ -118,15 +128,17 @@ def language_choice() -> None:
         bind="query-params",
         label_visibility="collapsed",
     )
+    use_language(chosen)
 
 
-def main_controls() -> None:
-    """The six inputs that decide most, and the cards, in the page itself."""
+def main_controls(cards: bool = True) -> None:
+    """The six inputs that decide most, and the choice of cards, in the page itself."""
     for row in (("model", "frames", "size"), ("batch", "precision", "checkpointing")):
         for column, key in zip(st.columns(3), row, strict=True):
             with column:
                 widget(key)
-    widget("cards")
+    if cards:
+        widget("cards")
 
 
 def sidebar() -> None:
@@ -180,12 +192,20 @@ def _entered_prices(field_key: str) -> tuple[tuple[str, float], ...]:
     return tuple((card, price) for card, price in entered if price is not None)
 
 
-def job() -> Job:
-    """The inputs as a Job; raises ValueError with one sentence when they do not go together."""
+def job(cards: tuple[str, ...] | None = None) -> Job:
+    """The inputs as a Job, for other cards if any are named.
+
+    Raises ValueError with one sentence when the inputs do not go together.
+    """
     values = {field.key: value(field.key) for field in FIELDS if field.kind != "prices"}
-    values["cards"] = tuple(values["cards"])
+    values["cards"] = cards or tuple(values["cards"])
     prices = {key: _entered_prices(key) for key in ("prices", "buy_prices")}
     return Job(**values, **prices)
+
+
+def view(key: str) -> Any:
+    """What one of VIEW_INPUTS holds now."""
+    return st.session_state.get(key, VIEW_INPUTS[key])
 
 
 def map_axis() -> str:
@@ -193,8 +213,29 @@ def map_axis() -> str:
     return st.segmented_control(
         t("calculator.map_axis"),
         ("frames", "size"),
-        default="frames",
+        default=VIEW_INPUTS[MAP_AXIS],
         required=True,
         key=MAP_AXIS,
         bind="query-params",
     )
+
+
+def card_filters() -> int:
+    """Filters of the table of all cards; returns how many GPUs an offer has."""
+    first, second, third = st.columns(3, vertical_alignment="bottom")
+    with first:
+        count = st.segmented_control(
+            t("cards.count"), (1, 2, 4, 8), default=VIEW_INPUTS["count"], required=True, key="count",
+            bind="query-params", help=t("cards.count_help"),
+        )  # fmt: skip
+    with second:
+        st.number_input(
+            t("cards.max_price"), 0.0, 1e6, VIEW_INPUTS["max_price"], 0.5, key="max_price",
+            bind="query-params", help=t("cards.max_price_help"), format="%g",
+        )  # fmt: skip
+    with third:
+        st.toggle(
+            t("cards.only_trains"), VIEW_INPUTS["only_trains"], key="only_trains",
+            bind="query-params", help=t("cards.only_trains_help"),
+        )  # fmt: skip
+    return int(count)

@@ -131,7 +131,7 @@ def _price_slugs() -> dict[str, str]:
 
 
 def _is_known(key: str) -> bool:
-    return key in (MODEL_PARAM, DATA_PARAM, "lang", inputs.MAP_AXIS) or key.startswith(FOREIGN) or key in _price_slugs()
+    return key in (MODEL_PARAM, DATA_PARAM, "lang", *inputs.VIEW_INPUTS) or key.startswith(FOREIGN) or key in _price_slugs()
 
 
 def _is_bad_price(key: str, given: list[str]) -> bool:

@@ -1,261 +1,30 @@
-"""The calculator: the answer, the inputs, the cards side by side, the charts, and what to take away."""
+"""The calculator: the answer, the inputs, the cards side by side, the charts, what to take away."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
-from calc.compare import Comparison, OfferResult, compare, profile_of
-from calc.job import Job
-from calc.memory import timeline
-from calc.profile import NotTraced
-from calc.sweep import batch_sweep, batches, tipping_map
-from ui import charts, export, figures, inputs, presets, rows, share
-from ui.data import data
-from ui.text import language, say, t
-
-
-def ink() -> str:
-    """"dark" on a dark page, else "light"."""
-    return "dark" if st.context.theme.type == "dark" else "light"
-
-
-def answered() -> Comparison | None:
-    """The comparison for the inputs; None, with the reason on the page, where there is none."""
-    try:
-        job = inputs.job()
-        share.report(job)
-        return compare(job, data())
-    except NotTraced as error:
-        st.error(say(error.message), icon=":material/search_off:")
-    except ValueError as error:
-        share.report(None)
-        problem = t("inputs.bad_job", problem=error)
-        st.error(problem if inputs.value("cards") else t("inputs.no_cards"), icon=":material/error:")
-    return None
-
-
-def headline(comparison: Comparison) -> None:
-    """The verdict, the one sentence people came for."""
-    worst = max(comparison.offers, key=lambda result: ("fits", "tight", "no").index(result.fit.state))
-    st.markdown(f"### {say(comparison.verdict)}")
-    del worst
-
-
-def card_results(comparison: Comparison) -> None:
-    """One box per offer, three in a row."""
-    results = comparison.offers
-    for start in range(0, len(results), 3):
-        for column, result in zip(st.columns(min(3, len(results))), results[start : start + 3], strict=False):
-            with column, st.container(border=True):
-                card_result(result, comparison.job)
-
-
-def card_result(result: OfferResult, job: Job) -> None:
-    """One offer: does it fit, what does it cost, how long does it take, and on what grounds."""
-    st.markdown(f"**{result.offer.text}** {figures.state_badge(result.fit.state)}")
-    with st.container(horizontal=True):
-        st.metric(
-            t("calculator.cost"), figures.cost(result.usd, job),
-            delta=figures.cost_ends(result.usd, job) or None, delta_color="off", delta_arrow="off",
-        )  # fmt: skip
-        st.metric(
-            t("calculator.hours"), figures.hours(result.hours),
-            delta=figures.hours_ends(result.hours) or None, delta_color="off", delta_arrow="off",
-        )  # fmt: skip
-    lines = {
-        "peak": t("calculator.peak_value", peak=figures.gib_range(result.memory.allocated),
-                  usable=figures.gib(result.usable_gib.mid)),
-        "max_batch": str(result.max_batch),
-        "trains": trains(result),
-        "speed": figures.speed(result.clips_per_s),
-        "price": price(result, job),
-        "basis": t("calculator.basis_value", memory=figures.basis(result.basis["memory"]),
-                   speed=figures.basis(result.basis["speed"])),
-    }  # fmt: skip
-    help_text = t(
-        "calculator.peak_help", reserved=figures.gib(result.memory.reserved.mid),
-        cap=figures.gib(result.memory.cap.mid), calm=figures.gib(result.memory.calm.mid),
-    )  # fmt: skip
-    st.markdown(
-        "  \n".join(f"{t(f'calculator.{key}')}: {value}" for key, value in lines.items()),
-        help=f"{help_text}\n\n{t('calculator.basis_help')}",
-    )
-
-
-def trains(result: OfferResult) -> str:
-    """How the batch is trained on one GPU."""
-    if result.micro_batch is None or result.accumulation is None:
-        return t("common.no")
-    return rows.trains_as(result.micro_batch, result.accumulation)
-
-
-def price(result: OfferResult, job: Job) -> str:
-    """The price used and where it is from."""
-    used = result.price
-    if used is None:
-        return t("calculator.price_none")
-    bought = used.kind == "buy"
-    unit = "price_buy" if bought else "price_hour"
-    origin = "price_typed" if used.typed else "price_bought" if bought else "price_dated"
-    amount = t(f"calculator.{unit}", usd=figures.money(used.usd, job))
-    return f"{amount} ({t(f'calculator.{origin}', date=used.date)})"
-
-
-def memory_figure(results: Sequence[OfferResult]) -> None:
-    """Parts of the peak against capacity."""
-    st.markdown(f"**{t('calculator.memory_title')}**")
-    st.altair_chart(
-        charts.memory_chart(
-            rows.parts(results), rows.limits(results), rows.part_names(results),
-            t("calculator.gib_axis"), ink(),
-        ),
-        key="chart_memory", alt=rows.memory_alt(results),
-    )  # fmt: skip
-    st.caption(t("calculator.memory_caption"))
-
-
-def timeline_figure(job: Job, results: Sequence[OfferResult]) -> None:
-    """Memory through one step, of the first offer that trains the job."""
-    st.markdown(f"**{t('calculator.timeline_title')}**")
-    shown = next((result for result in results if result.micro_batch), results[0])
-    micro = shown.micro_batch or 1
-    step = timeline(job, profile_of(job, data()), micro)
-    if step is None:
-        st.caption(t("calculator.timeline_none"))
-        return
-    st.altair_chart(
-        charts.timeline_chart(
-            rows.moments(step), rows.phases(step), rows.named_limits(results),
-            t("calculator.gib_axis"), t("calculator.progress_axis"), ink(),
-        ),
-        key="chart_timeline",
-        alt=t("calculator.timeline_alt", peak=figures.gib(max(step.gib)),
-              phase=t(f"calculator.phase_{shown.memory.phase}")),
-    )  # fmt: skip
-    st.caption(t("calculator.timeline_caption", micro=micro))
-
-
-def map_figure(job: Job) -> None:
-    """The tipping map over frames or sizes."""
-    st.markdown(f"**{t('calculator.map_title')}**")
-    axis = inputs.map_axis()
-    found = tipping_map(job, data(), axis, batches(job.batch))
-    if not found:
-        st.caption(t("calculator.map_empty"))
-        return
-    words = {"batch": t("calculator.map_batch"), "row": t(f"calculator.map_{axis}"), "cost": t("calculator.cost")}
-    st.altair_chart(
-        charts.tipping_chart(
-            rows.cells(found, job, axis), [{"batch": job.batch, "row": getattr(job, axis)}],
-            rows.map_names(job), t("calculator.map_none"), words, ink(),
-        ),
-        key="chart_map", alt=rows.map_alt(found, job, axis),
-    )  # fmt: skip
-    st.caption(t("calculator.map_caption"))
-
-
-def cost_figure(comparison: Comparison) -> None:
-    """Cost against time."""
-    st.markdown(f"**{t('calculator.costs_title')}**")
-    points = rows.costs(comparison.offers, comparison.job)
-    if not points:
-        st.caption(t("calculator.costs_none"))
-        return
-    cost_axis = t("calculator.cost_axis", currency=comparison.job.currency)
-    st.altair_chart(
-        charts.cost_chart(points, comparison.job.cards, t("calculator.hours_axis"), cost_axis, ink()),
-        key="chart_cost", alt=rows.costs_alt(points),
-    )  # fmt: skip
-    st.caption(t("calculator.costs_caption"))
-
-
-def sweep_figure(job: Job) -> None:
-    """Speed against batch."""
-    st.markdown(f"**{t('calculator.sweep_title')}**")
-    points = batch_sweep(job, data(), batches(job.batch))
-    if not points:
-        st.caption(t("calculator.sweep_none"))
-        return
-    words = {"batch": t("calculator.map_batch"), "clips_per_s": t("calculator.clips_axis")}
-    st.altair_chart(
-        charts.sweep_chart(rows.sweep(points), [{"batch": job.batch}], job.cards, words, ink()),
-        key="chart_sweep", alt=rows.sweep_alt(points),
-    )
-    st.caption(t("calculator.sweep_caption"))
-
-
-def sentences(comparison: Comparison) -> None:
-    """Advice, the three rules and the notes, as far as there are any."""
-    groups = {
-        "advice_title": [each.text for each in comparison.advice],
-        "rules_title": [rule.text for rule in comparison.rules],
-        "notes_title": list(comparison.notes),
-    }
-    for title, messages in groups.items():
-        if messages:
-            st.markdown("\n".join([f"**{t(f'calculator.{title}')}**", ""] + [f"- {say(m)}" for m in messages]))
-
-
-def take_away(comparison: Comparison) -> None:
-    """Link, files and commands."""
-    job, lang = comparison.job, language()
-    link = share.link(job)
-    st.markdown(f"**{t('calculator.share_title')}**")
-    st.caption(f"{t('calculator.share_link')}. {t('calculator.share_caption')}")
-    st.code(link, language=None, wrap_lines=False)
-    with st.container(horizontal=True):
-        files = (
-            ("csv", export.table_csv(comparison.offers), "text/csv"),
-            ("yaml", export.job_yaml(comparison), "application/yaml"),
-            ("markdown", export.markdown(comparison, link, lang), "text/markdown"),
-        )
-        for kind, content, mime in files:
-            st.download_button(
-                t(f"calculator.download_{kind}"), content,
-                f"clipfit.{'md' if kind == 'markdown' else kind}", mime,
-                key=f"download_{kind}", icon=":material/download:", on_click="ignore",
-            )  # fmt: skip
-    st.caption(t("calculator.charts_note"))
-    with st.expander(t("calculator.commands")):
-        st.code(export.compare_command(job), language="bash", wrap_lines=True)
-        st.code(export.bench_command(job), language="bash", wrap_lines=True)
-    with st.expander(t("calculator.markdown_preview")):
-        st.code(files[2][1], language="markdown", wrap_lines=True)
-
-
-def recipes() -> None:
-    """Published recipes as links that set the inputs."""
-    with st.expander(t("calculator.presets_title")):
-        for preset in presets.PRESETS:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                parameters = {key: share.as_text(value) for key, value in preset.values.items()}
-                st.page_link(
-                    "ui/pages/calculator.py", label=preset.title,
-                    query_params={**parameters, "lang": language()},
-                )  # fmt: skip
-                st.caption(f"[{t('calculator.preset_source')}]({preset.source})", width="content")
-
+from ui import inputs, sections, share
+from ui.text import t
 
 answer = st.container()
 inputs.main_controls()
 inputs.sidebar()
 with answer:
-    comparison = answered()
+    comparison = sections.answered()
     if comparison is not None:
-        headline(comparison)
+        sections.headline(comparison)
 if comparison is not None:
-    card_results(comparison)
-    sentences(comparison)
+    sections.card_results(comparison)
+    sections.sentences(comparison)
     left, right = st.columns(2)
     with left:
-        memory_figure(comparison.offers)
-        map_figure(comparison.job)
+        sections.memory_figure(comparison.offers)
+        sections.map_figure(comparison.job)
     with right:
-        timeline_figure(comparison.job, comparison.offers)
-        cost_figure(comparison)
-        sweep_figure(comparison.job)
-    take_away(comparison)
-recipes()
+        sections.timeline_figure(comparison.job, comparison.offers)
+        sections.cost_figure(comparison)
+    sections.sweep_figure(comparison.job)
+    sections.take_away(comparison)
+sections.recipes()
 st.caption(t("common.version", **share.versions()))

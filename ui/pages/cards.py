@@ -1,0 +1,17 @@
+"""All cards for the job: one sortable table, filters, CSV."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ui import inputs, share, table
+from ui.text import t
+
+st.markdown(f"### {t('cards.title')}")
+intro = st.empty()
+inputs.main_controls(cards=False)
+inputs.sidebar()
+job = table.job_of_all(inputs.card_filters())
+if job is not None:
+    table.show(job, intro)
+st.caption(t("common.version", **share.versions()))

@@ -1,0 +1,120 @@
+"""The table of all cards for a job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from calc.compare import OfferResult, evaluate_all, offers, profile_of
+from calc.job import Job
+from calc.profile import NotTraced
+from calc.sweep import in_currency
+from ui import export, inputs, share
+from ui.data import card_names, data
+from ui.figures import basis
+from ui.text import say, t
+
+
+def job_of_all(count: int) -> Job | None:
+    """The visitor's job with every card, `count` of each; None, with the reason on the page."""
+    offers = tuple(inputs.offer_text(name, count) for name in card_names())
+    try:
+        job = inputs.job(cards=offers)
+    except ValueError as error:
+        share.report(None)
+        st.error(t("inputs.bad_job", problem=error), icon=":material/error:")
+        return None
+    share.report(job)
+    return job
+
+
+def show(job: Job, intro: DeltaGenerator) -> None:
+    """Table, sentence and CSV; or the reason why there is none."""
+    try:
+        measured = data()
+        profile = profile_of(job, measured)
+        found = evaluate_all(job, profile, offers(job, measured.cards), measured.prices)
+    except NotTraced as error:
+        st.error(say(error.message), icon=":material/search_off:")
+        return
+    kept = sorted(filter(_wanted, found), key=_cost_order)
+    intro.markdown(_summary(kept))
+    if not kept:
+        st.info(t("cards.none_left"), icon=":material/filter_alt_off:")
+        return
+    st.dataframe(
+        pd.DataFrame([_row(result, job) for result in kept]),
+        column_config=_columns(job), hide_index=True, height="content", placeholder="–",
+        key="all_cards", alt=t("cards.alt", all=len(kept), first=kept[0].offer.text),
+    )  # fmt: skip
+    st.caption(t("cards.caption"))
+    st.download_button(
+        t("cards.download"), lambda: export.table_csv(kept), "clipfit-cards.csv", "text/csv",
+        key="download_cards", icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+
+
+def _wanted(result: OfferResult) -> bool:
+    """Whether the filters keep an offer."""
+    limit = inputs.view("max_price")
+    if inputs.view("only_trains") and not result.trains:
+        return False
+    return limit is None or (result.price is not None and result.price.usd <= limit)
+
+
+def _cost_order(result: OfferResult) -> tuple[bool, float]:
+    """Cheapest first, offers without a cost last."""
+    return (result.usd is None, result.usd.mid if result.usd else 0.0)
+
+
+def _summary(results: Sequence[OfferResult]) -> str:
+    """How many fit, and which is the cheapest."""
+    fits = sum(result.fit.state == "fits" for result in results)
+    trains = sum(result.trains for result in results)
+    counts = {"fits": fits, "trains": trains, "all": len(results)}
+    if not results or results[0].usd is None:
+        return t("cards.intro_unpriced", **counts)
+    return t("cards.intro", best=results[0].offer.text, **counts)
+
+
+def _row(result: OfferResult, job: Job) -> dict[str, Any]:
+    price = result.price
+    return {
+        "card": result.offer.text,
+        "state": t(f"common.{result.fit.state}"),
+        "used": result.used_share,
+        "peak": result.memory.allocated.mid,
+        "usable": result.usable_gib.mid,
+        "max_batch": result.max_batch,
+        "speed": result.clips_per_s and result.clips_per_s.mid,
+        "hours": result.hours and result.hours.mid,
+        "cost": result.usd and in_currency(result.usd.mid, job),
+        "price": price and price.usd,
+        "date": price and price.date,
+        "basis": basis(result.basis["speed"]),
+    }
+
+
+def _columns(job: Job) -> dict[str, Any]:
+    bought = job.price_kind == "buy"
+    number = st.column_config.NumberColumn
+    return {
+        "card": st.column_config.TextColumn(t("cards.card"), pinned=True),
+        "state": st.column_config.TextColumn(t("cards.state")),
+        "used": st.column_config.ProgressColumn(
+            t("cards.used"), help=t("cards.used_help"), format="percent", min_value=0.0, max_value=1.0
+        ),
+        "peak": number(t("cards.peak"), format="%.1f"),
+        "usable": number(t("cards.usable"), format="%.1f"),
+        "max_batch": number(t("cards.max_batch"), format="%d"),
+        "speed": number(t("cards.speed"), format="%.1f"),
+        "hours": number(t("cards.hours"), format="%.1f"),
+        "cost": number(t("cards.cost", currency=job.currency), format="%.0f"),
+        "price": number(t(f"cards.price{'_buy' if bought else ''}"), format="%.2f"),
+        "date": st.column_config.TextColumn(t("cards.date")),
+        "basis": st.column_config.TextColumn(t("cards.basis")),
+    }

@@ -1,0 +1,53 @@
+"""Texts of the page with all cards: (English, Chinese)."""
+
+from __future__ import annotations
+
+TEXTS: dict[str, tuple[str, str]] = {
+    "title": ("Every card for this job", "此任务的所有显卡"),
+    "intro": (
+        "{fits} of {all} offers take the batch in one go, {trains} train it at all. "
+        "The cheapest is {best}.",
+        "{all} 个方案中有 {fits} 个能一次放下该批，{trains} 个能够训练。最便宜的是 {best}。",
+    ),
+    "intro_unpriced": (
+        "{fits} of {all} offers take the batch in one go, {trains} train it at all.",
+        "{all} 个方案中有 {fits} 个能一次放下该批，{trains} 个能够训练。",
+    ),
+    "count": ("GPUs per offer", "每个方案的卡数"),
+    "count_help": ("How many of each card train together.", "每种显卡几块一起训练。"),
+    "max_price": ("At most, USD/h per GPU", "每卡每小时最高价（美元）"),
+    "max_price_help": (
+        "Left empty: all. Cards without a price are left out once you enter one.",
+        "留空则全部显示；填写后不显示无价格的显卡。",
+    ),
+    "only_trains": ("Only cards that train it", "只看能训练的显卡"),
+    "only_trains_help": (
+        "In one go or with gradient accumulation.",
+        "一次放下或使用梯度累积均可。",
+    ),
+    "card": ("Offer", "方案"),
+    "state": ("Fits", "能否放下"),
+    "used": ("Memory used", "显存占用"),
+    "used_help": (
+        "Peak of the batch in one go over usable memory; more than 100 % does not fit.",
+        "一次放下该批时的峰值占可用显存的比例，超过 100 % 即放不下。",
+    ),
+    "peak": ("Peak, GiB", "峰值（GiB）"),
+    "usable": ("Usable, GiB", "可用（GiB）"),
+    "max_batch": ("Largest batch", "最大批"),
+    "speed": ("Clips/s", "段/秒"),
+    "hours": ("Hours", "小时"),
+    "cost": ("Cost, {currency}", "成本（{currency}）"),
+    "price": ("Price, USD/h", "价格（美元/小时）"),
+    "price_buy": ("Price, USD", "价格（美元）"),
+    "date": ("Price of", "价格日期"),
+    "basis": ("Speed basis", "速度依据"),
+    "alt": ("Table of {all} offers, sorted by cost: {first}.", "{all} 个方案的表格，按成本排序：{first}。"),
+    "download": ("Table (CSV)", "表格（CSV）"),
+    "none_left": ("No card matches these filters.", "没有符合条件的显卡。"),
+    "caption": (
+        "Click a column to sort. Prices are medians over providers unless you entered your own in the "
+        "sidebar.",
+        "点击列名排序。除侧栏自填的价格外，均为各提供商的中位价。",
+    ),
+}
