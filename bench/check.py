@@ -144,7 +144,7 @@ def check_file(path: Path, context: Context) -> Checked:
             size = f"has {path.stat().st_size} bytes; allowed are {MAX_RUN_BYTES}"
             raise DataError([f"{label}: {size}; split the run by model or precision"])
         tree = measurements.read_tree(path, label)
-        run = measurements.read(Run, path, label)
+        run = measurements.record_of(Run, tree, label)
     except DataError as error:
         return Checked(label, None, Findings(list(error.problems), []))
     except OSError as error:
@@ -231,8 +231,10 @@ def _is_copy(one: Measured, other: Measured) -> bool:
         return True
     pairs = ((one.allocated_gib, other.allocated_gib), (one.step_s, other.step_s))
     known = [(a, b) for a, b in pairs if a and b]
-    return len(known) == 2 and all(abs(a - b) <= SAME_FIGURES * b for a, b in known) and (
-        one.row.time == other.row.time
+    return (
+        len(known) == 2
+        and all(abs(a - b) <= SAME_FIGURES * b for a, b in known)
+        and (one.row.time == other.row.time)
     )
 
 

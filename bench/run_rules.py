@@ -49,7 +49,9 @@ class Findings:
 # --- Text -----------------------------------------------------------------------------------------
 
 _HTML = re.compile(r"<\s*[a-zA-Z/!?]|&#?[a-zA-Z0-9]{2,8};")
-_LINK = re.compile(r"\b(?:[a-zA-Z][a-zA-Z0-9+.-]{1,20}://|(?:javascript|vbscript|mailto):|data:\w+/)")
+_LINK = re.compile(
+    r"\b(?:[a-zA-Z][a-zA-Z0-9+.-]{1,20}://|(?:javascript|vbscript|mailto):|data:\w+/)"
+)
 _HOST_PATH = re.compile(r"(?:^|[\s=:'\"])(/[\w.-]+/\S*|~/\S+|[A-Za-z]:\\\S+)")
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+")
 _HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")

@@ -141,31 +141,41 @@ def read_tree(path: Path, label: str = "") -> Any:
     """The plain tree in a file; DataError if it is not a YAML file as ClipFit writes them."""
     label = label or path.name
     try:
-        size = path.stat().st_size
-        if size > strict_yaml.MAX_BYTES:
-            allowed = f"allowed are {strict_yaml.MAX_BYTES}"
-            raise DataError([f"{label}: has {size} bytes; {allowed}"])
-        return strict_yaml.parse(path.read_bytes().decode("utf-8"))
-    except UnicodeDecodeError:
-        raise DataError([f"{label}: is not text in UTF-8; save it as UTF-8"]) from None
-    except strict_yaml.YamlError as error:
-        raise DataError([f"{label}: {error}"]) from None
+        with path.open("rb") as file:
+            return tree_of(file.read(strict_yaml.MAX_BYTES + 1), label)
     except OSError as error:
         raise DataError([f"{label}: cannot be read: {error.strerror}"]) from None
 
 
-def read(kind: type[T], path: Path, label: str = "") -> T:
-    """The record in a file; DataError with all its problems."""
-    label = label or path.name
+def tree_of(content: bytes, label: str) -> Any:
+    """The plain tree in the bytes of a file, one that somebody uploads for instance."""
+    if len(content) > strict_yaml.MAX_BYTES:
+        raise DataError([f"{label}: is too long; allowed are {strict_yaml.MAX_BYTES} bytes"])
+    try:
+        return strict_yaml.parse(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise DataError([f"{label}: is not text in UTF-8; save it as UTF-8"]) from None
+    except strict_yaml.YamlError as error:
+        raise DataError([f"{label}: {error}"]) from None
+
+
+def record_of(kind: type[T], tree: Any, label: str) -> T:
+    """The record in a tree; DataError with all its problems."""
     problems: list[str] = []
 
     def report(field: str, what: str) -> None:
         problems.append(f"{label}: {field}: {what}" if field else f"{label}: {what}")
 
-    built = build(kind, read_tree(path, label), report)
+    built = build(kind, tree, report)
     if built is None:
         raise DataError(problems)
     return built
+
+
+def read(kind: type[T], path: Path, label: str = "") -> T:
+    """The record in a file; DataError with all its problems."""
+    label = label or path.name
+    return record_of(kind, read_tree(path, label), label)
 
 
 def label_of(path: Path, root: Path = ROOT) -> str:
@@ -224,9 +234,7 @@ def _by_name(records: list[T], key: str, label: str, problems: list[str]) -> Map
     return found
 
 
-def _with_addresses(
-    record: T, sources: Mapping[str, Source], where: str, problems: list[str]
-) -> T:
+def _with_addresses(record: T, sources: Mapping[str, Source], where: str, problems: list[str]) -> T:
     """The record with the addresses of its sources in place of their keys."""
     changes: dict[str, Any] = {}
     for field in dataclasses.fields(record):  # type: ignore[arg-type]

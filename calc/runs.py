@@ -407,7 +407,11 @@ def agree(one: Measured, other: Measured) -> bool:
 
 
 def find(
-    job: Job, card: str, runs: RunBook, gpus: int = 1, batch: int | None = None,
+    job: Job,
+    card: str,
+    runs: RunBook,
+    gpus: int = 1,
+    batch: int | None = None,
     attention: str | None = None,
 ) -> Found | None:
     """The nearest runs for one forward of `batch` clips per GPU (the job's batch if None).

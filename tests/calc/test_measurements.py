@@ -82,7 +82,9 @@ def test_all_problems_of_a_file_come_at_once(root: Path) -> None:
 
 
 def test_unknown_source_is_named(root: Path) -> None:
-    (root / "cards.yaml").write_text(CARDS.replace("{value: 46, source: a}", "{value: 46, source: b}"))
+    (root / "cards.yaml").write_text(
+        CARDS.replace("{value: 46, source: a}", "{value: 46, source: b}")
+    )
     with pytest.raises(DataError, match=r"cards\[0\]\.sms: source 'b' is not in the list"):
         measurements.load_cards(root)
 
@@ -106,7 +108,9 @@ def test_problems_of_all_files_are_listed(root: Path) -> None:
     (root / "models" / "b.yaml").write_text("x: [\n")
     (root / "runs" / "c.yaml").write_bytes(b"\xff\xfe")
     found = measurements.problems(root)
-    assert any(line.startswith("measurements/models/a.yaml: schema: is 2; allowed is 1") for line in found)
+    assert any(
+        line.startswith("measurements/models/a.yaml: schema: is 2; allowed is 1") for line in found
+    )
     assert any(line.startswith("measurements/models/b.yaml: line 2: is not YAML") for line in found)
     assert "measurements/runs/c.yaml: is not text in UTF-8; save it as UTF-8" in found
 
