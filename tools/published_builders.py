@@ -59,11 +59,38 @@ class Shift(nn.Module):
         return self.net(torch.cat((back, ahead, still), 2).view(n, c, h, w))
 
 
-class NonLocal(nn.Module):
-    """Attention over all positions; keys and values are pooled 2 x 2 in space."""
+class SoftmaxKeepingInput(torch.autograd.Function):
+    """Softmax over the last axis as torch up to 1.10 did it: input *and* output are saved."""
 
-    def __init__(self, channels: int, mode: str, use_scale: bool) -> None:
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = torch.softmax(x, -1)
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        x, y = ctx.saved_tensors
+        return torch.ops.aten._softmax_backward_data(grad, y, -1, x.dtype)
+
+
+class OldSoftmax(nn.Module):
+    """Stands in for ``nn.Softmax(dim=-1)`` of torch up to 1.10."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return SoftmaxKeepingInput.apply(x)
+
+
+class NonLocal(nn.Module):
+    """Attention over all positions; keys and values are pooled 2 x 2 in space.
+
+    ``old_torch``: as torch up to 1.10 ran it, whose matmul copied operands that are not contiguous
+    and whose softmax saved its input.
+    """
+
+    def __init__(self, channels: int, mode: str, use_scale: bool, old_torch: bool) -> None:
         super().__init__()
+        self.old_torch = old_torch
         self.mode, self.use_scale, inner = mode, use_scale, channels // 2
         self.inner = inner
         self.g = nn.Sequential(nn.Conv3d(channels, inner, 1), nn.MaxPool3d((1, 2, 2)))
@@ -80,13 +107,16 @@ class NonLocal(nn.Module):
         query = x if self.mode == "gaussian" else self.theta(x)
         query = query.reshape(n, query.shape[1], -1).permute(0, 2, 1)
         key = self.phi(x)
+        if self.old_torch:
+            query, value = query.contiguous(), value.contiguous()
         weights = torch.matmul(query, key.reshape(n, key.shape[1], -1))
         if self.mode == "dot_product":
             weights /= weights.shape[-1]
         else:
             if self.use_scale and self.mode == "embedded_gaussian":
                 weights /= query.shape[-1] ** 0.5
-            weights = weights.softmax(dim=-1)
+            softmax = OldSoftmax() if self.old_torch else nn.Softmax(dim=-1)
+            weights = softmax(weights)
         y = torch.matmul(weights, value).permute(0, 2, 1).contiguous()
         return x + self.out(y.reshape(n, self.inner, *x.shape[2:]))
 
@@ -140,11 +170,12 @@ class ResNet2D(nn.Module):
         self.stem = nn.Sequential(conv_bn(in_channels, 64, 7, 2), nn.MaxPool2d(3, 2, 1))
         self.stages = nn.ModuleList()
         n_in = 64
+        every = 2 if max(STAGES[depth]) >= 23 else 1
         for stage, count in enumerate(STAGES[depth]):
             places = non_local[stage] if non_local else (0,) * count
             blocks: list[nn.Module] = []
             for i in range(count):
-                shift = shift_segments if i % (2 if count >= 23 else 1) == 0 else None
+                shift = shift_segments if i % every == 0 else None
                 block: nn.Module = bottleneck2d(n_in, stage, i, shift, shift_div)
                 n_in = 256 * 2**stage
                 if places[i]:
@@ -171,7 +202,9 @@ def run_stages(
 
 def nl(channels: int, cfg: Config) -> NonLocal:
     """A non-local block from its configuration."""
-    return NonLocal(channels, cfg["mode"], cfg.get("use_scale", True))
+    return NonLocal(
+        channels, cfg["mode"], cfg.get("use_scale", True), cfg.get("old_torch", False)
+    )
 
 
 def bottleneck2d(
@@ -477,7 +510,7 @@ class ClipTowers(nn.Module):
         self.text_length = text
 
     def forward(self, x: Tensor) -> Tensor:
-        n, frames = x.shape[0], x.shape[2]
+        n = x.shape[0]
         v = self.patches(x).flatten(3).permute(0, 2, 3, 1)
         v = v + self.position[:, None, 1:] + self.time[:, :, None]
         v = torch.cat([(self.cls + self.position[:, :1]).expand(n, -1, -1), v.flatten(1, 2)], 1)
@@ -542,6 +575,15 @@ def timm_features(name: str) -> tuple[nn.Module, int]:
     return net, net.num_features
 
 
+def with_old_softmax(net: nn.Module) -> nn.Module:
+    """The network with every softmax module replaced by the one of torch up to 1.10."""
+    for module in list(net.modules()):
+        for name, child in list(module.named_children()):
+            if isinstance(child, nn.Softmax):
+                setattr(module, name, OldSoftmax())
+    return net
+
+
 def video_swin(arch: str, classes: int) -> nn.Module:
     """Video Swin of torchvision; the large one from the same class."""
     from torchvision.models.video import swin_transformer as swin
@@ -559,9 +601,11 @@ def video_swin(arch: str, classes: int) -> nn.Module:
     return net
 
 
-def build(cfg: Config, segments: int) -> nn.Module:
+def build(cfg: Config, segments: int, *, old_torch: bool = False) -> nn.Module:
     """The network of an ``arch_cfg``; ``segments`` is the number of images of a 2D clip."""
     head, backbone = cfg["head"], cfg["backbone"]
+    if old_torch and "non_local_cfg" in backbone:
+        backbone = {**backbone, "non_local_cfg": {**backbone["non_local_cfg"], "old_torch": True}}
     kind = backbone["type"].removeprefix("mmaction.")
     classes, dropout = head["num_classes"], head["dropout"]
     if cfg.get("neck"):
@@ -580,6 +624,7 @@ def build(cfg: Config, segments: int) -> nn.Module:
             torchvision_features if library == "torchvision" else timm_features
         )
         net, width = make(name)
+        net = with_old_softmax(net) if old_torch else net
         return Segments(net, width, classes, dropout, pool=False)
     net = resnet(kind, backbone, segments)
     if cfg["recognizer"] == "FastRCNN":

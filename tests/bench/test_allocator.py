@@ -226,6 +226,6 @@ def test_ratios_spread_over_batches() -> None:
     trace = Trace([alloc(0, 10, category="weight")], [alloc(1, 0, per_clip_mib=11.5), free(1)])
     found = allocator.ratios(trace, [1, 2, 4], Settings(orders=1))
     assert set(found) == {"rounding_mib", "reserved", "cap", "calm"}
-    assert found["rounding_mib"] == (0.0, 0.0, 0.5), "only 11.5 MiB leaves half a MiB unsplit"
+    assert found["rounding_mib"] == (0.0, 0.5, 1.0), "11.5, 23 and 46 MiB in segments of 12, 24, 46"
     for low, mid, high in (found["reserved"], found["cap"], found["calm"]):
         assert 1.0 <= low <= mid <= high
