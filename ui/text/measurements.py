@@ -1,0 +1,101 @@
+"""Texts of the measurements page: (English, Chinese)."""
+
+from __future__ import annotations
+
+TEXTS: dict[str, tuple[str, str]] = {
+    "title": ("Measurements", "实测数据"),
+    "intro": (
+        "Everything ClipFit's figures are held against: figures that others have published, and runs "
+        "that people have sent in. All of it is plain YAML under CC0.",
+        "ClipFit 的数字都与这些数据核对：别人公开发表的数字，以及大家提交的实测。全部是 CC0 许可的 YAML 文件。",
+    ),
+    # upload
+    "upload": ("Check a run of your own", "检查你的实测"),
+    "upload_what": (
+        "`python -m bench run` writes a YAML file. Drop it here to see what a pull request with it "
+        "would be told, and how far it lies from the prediction. The file stays on this server only "
+        "while it is checked.",
+        "`python -m bench run` 会生成 YAML 文件。拖到这里，就能看到提交后检查会说什么，以及与预测相差多少。文件只在检查期间留在服务器上。",
+    ),
+    "upload_label": ("A run file (YAML)", "实测文件（YAML）"),
+    "upload_good": ("This file passes every check.", "此文件通过全部检查。"),
+    "upload_bad": (
+        "This file would not pass; what is wrong, one a line:",
+        "此文件无法通过检查，问题如下（每行一个）：",
+    ),
+    "upload_warnings": ("Worth a look, but no obstacle:", "值得留意，但不妨碍提交："),
+    "upload_outside": (
+        "At least one row lies outside the band of its prediction. That is welcome and will be looked "
+        "into: until then it is shown and not used.",
+        "至少有一行超出预测范围。这同样欢迎，我们会查明原因；在此之前只展示、不采用。",
+    ),
+    "pull_request": ("Open a pull request with this file", "用此文件提交 Pull Request"),
+    "pull_request_how": (
+        "GitHub asks for the file once more: its name must be {name}, its folder is {folder}.",
+        "GitHub 会让你再选一次文件：文件名须为 {name}，所在目录为 {folder}。",
+    ),
+    "pull_request_by_hand": (
+        "This copy does not know its repository on GitHub. Put the file into {folder} as {name} and "
+        "open a pull request.",
+        "当前副本不知道自己的 GitHub 仓库。请把文件放进 {folder}，命名为 {name}，再提交 Pull Request。",
+    ),
+    "download": ("Download it under its right name", "以正确的文件名下载"),
+    "upload_table": ("Rows of the uploaded file beside their predictions", "上传文件各行与预测对照"),
+    # agreement
+    "agreement": ("Predicted against measured", "预测与实测"),
+    "agreement_memory": ("Peak memory", "显存峰值"),
+    "agreement_time": ("Step time", "每步耗时"),
+    "agreement_caption": (
+        "On the dashed line both are equal; the bar is the 90 % range of the prediction. Every "
+        "prediction was made without the group of models it is graded on.",
+        "虚线上两者相等；横杠为预测的 90% 范围。每个预测都排除了被评的那一组模型。",
+    ),
+    "agreement_alt": (
+        "{rows} rows, predicted against measured; the middle row is off by {median:.1%}.",
+        "{rows} 行，预测与实测对照；误差中位数 {median:.1%}。",
+    ),
+    "agreement_upload": (
+        "The rows of your file against the formula.",
+        "你的文件各行与公式预测的对照。",
+    ),
+    "predicted_gib": ("Predicted, GiB", "预测（GiB）"),
+    "measured_gib": ("Measured, GiB", "实测（GiB）"),
+    "predicted_s": ("Predicted, s per step", "预测（秒/步）"),
+    "measured_s": ("Measured, s per step", "实测（秒/步）"),
+    "ratio": ("Measured / predicted", "实测/预测"),
+    # tables
+    "runs": ("Measured runs", "实测记录"),
+    "runs_none": (
+        "Nobody has sent in a run yet. With a GPU at hand, `python -m bench run --preset quick` makes the "
+        "first one in minutes.",
+        "还没有人提交实测。手边有 GPU 的话，`python -m bench run --preset quick` 几分钟就能做出第一份。",
+    ),
+    "runs_alt": ("{rows} measured points", "{rows} 个实测点"),
+    "published": ("Published figures", "公开数字"),
+    "published_alt": ("{rows} published figures with their sources", "{rows} 条公开数字及出处"),
+    "published_none": ("No published figures in this copy.", "当前副本没有公开数字。"),
+    "column_card": ("Card", "显卡"),
+    "column_model": ("Model", "模型"),
+    "column_precision": ("Precision", "精度"),
+    "column_point": ("Point", "测点"),
+    "column_status": ("Status", "状态"),
+    "column_gib": ("Peak, GiB", "峰值（GiB）"),
+    "column_formula_gib": ("Predicted, GiB", "预测（GiB）"),
+    "column_ratio_gib": ("Ratio", "比值"),
+    "column_s": ("Step, s", "每步（秒）"),
+    "column_formula_s": ("Predicted, s", "预测（秒）"),
+    "column_ratio_s": ("Time ratio", "耗时比"),
+    "column_clips": ("Clips/s", "段/秒"),
+    "column_date": ("Date", "日期"),
+    "column_who": ("By", "提交者"),
+    "column_torch": ("PyTorch", "PyTorch"),
+    "column_driver": ("Driver", "驱动"),
+    "column_file": ("File", "文件"),
+    "column_family": ("Group", "分组"),
+    "column_confidence": ("Confidence", "可信度"),
+    "column_source": ("Source", "出处"),
+    "column_software": ("Software", "软件"),
+    "open": ("open", "打开"),
+    "outside": ("outside the band", "超出范围"),
+    "pending": ("under review", "审核中"),
+}

@@ -1,0 +1,79 @@
+"""An uploaded run, checked by the very code that checks a pull request. No Streamlit here.
+
+What comes from an upload is only ever shown as plain text: in code blocks and table cells.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from bench import check
+from bench.check import Checked, Context
+from calc import runs
+from calc.measurements import DataError, read_tree
+
+MAX_PROBLEMS = 40
+_NAME = re.compile(r"[\w.-]{1,150}\.ya?ml", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """An upload after its checks.
+
+    problems, warnings: one a line, ready to be shown; checked: its rows, where it could be read.
+    name: the file name its content asks for; folder: where it belongs in the repository.
+    """
+
+    problems: tuple[str, ...]
+    warnings: tuple[str, ...]
+    checked: Checked
+    name: str
+    folder: str
+
+    @property
+    def is_good(self) -> bool:
+        """Whether a pull request with this file would pass."""
+        return not self.problems
+
+
+def check_upload(name: str, content: bytes, context: Context) -> Uploaded:
+    """Check a file as a pull request would; it never lies outside a temporary folder."""
+    with TemporaryDirectory(prefix="clipfit-") as folder:
+        path = Path(folder) / _file_name(name)
+        path.write_bytes(content)
+        checked = check.check_file(path, context)
+        wanted = _wanted(path)
+    return Uploaded(
+        problems=_lines(checked.findings.problems),
+        warnings=_lines(checked.findings.warnings),
+        checked=checked,
+        name=wanted.rpartition("/")[2],
+        folder=f"measurements/runs/{wanted.rpartition('/')[0]}",
+    )
+
+
+def _file_name(name: str) -> str:
+    """The upload's own name if it is a plain one: the check compares it with the content.
+
+    >>> _file_name("../../etc/run.yaml"), _file_name("a b.yaml")
+    ('run.yaml', 'upload.yaml')
+    """
+    last = name.replace("\\", "/").rpartition("/")[2]
+    return last if _NAME.fullmatch(last) else "upload.yaml"
+
+
+def _wanted(path: Path) -> str:
+    """Folder and name that the content asks for, "" where it does not say."""
+    try:
+        return runs.file_name(read_tree(path))
+    except (DataError, KeyError, TypeError):
+        return ""
+
+
+def _lines(lines: list[str]) -> tuple[str, ...]:
+    shown = tuple(check.printable(line) for line in lines[:MAX_PROBLEMS])
+    more = len(lines) - MAX_PROBLEMS
+    return (*shown, f"... and {more} more") if more > 0 else shown
