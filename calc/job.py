@@ -7,7 +7,6 @@ made from `FIELDS`, which is read off the dataclass. Nothing about an input is w
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -134,6 +133,9 @@ class Job:
 
     def replace(self, **changes: Any) -> Job:
         """This job with some inputs changed; only these are validated."""
+        unknown = next((key for key in changes if key not in FIELD), None)
+        if unknown is not None:
+            raise ValueError(f"{unknown!r} is not an input; allowed are {', '.join(FIELD)}")
         _raise_for(changes)
         other: Job = object.__new__(Job)  # five times faster than building and checking all of it
         for key in FIELD:
@@ -162,7 +164,9 @@ def _problem(field: Field, value: Any) -> str | None:
 
 
 def _choice_problem(field: Field, value: Any) -> str | None:
-    if not field.options or value in field.options:
+    if not field.options:
+        return None if isinstance(value, str) and value else f"{field.key} is {value!r}; name one"
+    if any(value == option and type(value) is type(option) for option in field.options):
         return None
     allowed = ", ".join(str(option) for option in field.options)
     return f"{field.key} is {value!r}; allowed are {allowed}"
@@ -183,21 +187,32 @@ def _flag_problem(field: Field, value: Any) -> str | None:
 
 
 def _offers_problem(field: Field, value: Any) -> str | None:
-    if not value:
-        return f"{field.key} is empty; name at least one card, as in 'RTX 4090 24GB'"
+    texts = value if isinstance(value, tuple) else ()
+    if not texts or not all(isinstance(text, str) for text in texts):
+        return f"{field.key} is {value!r}; name at least one card, as in ('RTX 4090 24GB',)"
     try:
-        for text in value:
+        for text in texts:
             parse_offer(text)
     except ValueError as error:
-        return str(error)
+        return f"{field.key}: {error}"
     return None
 
 
 def _prices_problem(field: Field, value: Any) -> str | None:
-    for card, price in value:
-        if not (isinstance(price, (int, float)) and math.isfinite(price) and price >= 0):
-            return f"{field.key} for {card} is {price!r}; allowed are numbers from 0"
-    return None
+    if not isinstance(value, tuple):
+        return f"{field.key} is {value!r}; write pairs, as in (('RTX 4090 24GB', 0.35),)"
+    wrong = next((pair for pair in value if not _is_price(pair)), None)
+    if wrong is None:
+        return None
+    return f"{field.key} has {wrong!r}; write a card and a number from 0, as in ('L4 24GB', 0.35)"
+
+
+def _is_price(pair: Any) -> bool:
+    """Whether a pair is a card's name and an amount, at most a million."""
+    if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
+        return False
+    amount = pair[1]
+    return isinstance(amount, (int, float)) and not isinstance(amount, bool) and 0 <= amount <= 1e6
 
 
 _CHECKS = {

@@ -262,12 +262,11 @@ def _on_gpu(job: Job, profile: ModelProfile, line: Line, shard: int) -> Line:
     """A traced candidate on one GPU: gradients sharded, the optimizer's copies added."""
     gathered = 0.0 if shard == 1 else UNSHARDED_SHARE * line.gradients_mib
     copies = _step_copy_mib(job, profile) / shard if line.phase == "optimizer" else 0.0
-    clip_copy = 0.0
     return Line(
         line.phase,
         line.gradients_mib / shard,
         line.activations_mib,
-        line.activations_mib_per_clip + clip_copy,
+        line.activations_mib_per_clip,
         line.temporaries_mib + gathered + copies,
         line.temporaries_mib_per_clip,
     )

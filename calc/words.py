@@ -248,8 +248,9 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
         "峰值里包含验证或在线编码器的 {gib:g} GiB",
     ),
     "note_channels_last": (
-        "channels-last: what it does to memory was not measured; the copy of each clip is counted",
-        "channels-last：对显存的影响没有实测，这里只计入每个片段的一份拷贝",
+        "channels-last orders the same bytes otherwise: memory is taken as unchanged, which was not "
+        "measured; cuDNN's workspaces may differ",
+        "channels-last 只是换一种存放顺序：这里按显存不变计算，没有实测；cuDNN 的工作区可能不同",
     ),
     "note_unofficial": (
         "{names}: rebuilt by third parties, not sold by NVIDIA", "{names}：第三方改装，并非 NVIDIA 出售",
