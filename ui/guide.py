@@ -12,6 +12,7 @@ from calc.card import Card, Offer, Sourced
 from calc.compare import compare
 from calc.job import Job
 from calc.profile import NotTraced
+from ui import accuracy_view
 from ui.data import data
 from ui.snippets import source
 from ui.text import say, t
@@ -251,6 +252,7 @@ def windows() -> None:
 
 def accuracy() -> None:
     st.markdown(t("guide.accuracy_text"))
+    accuracy_view.memory_table()
     st.caption(t("guide.accuracy_more"))
 
 

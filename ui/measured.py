@@ -11,8 +11,9 @@ import streamlit as st
 from bench import agreement
 from bench.agreement import Agreement
 from bench.check import Context, describe
+from calc import repository
 from calc.runs import Measured
-from ui import measured_chart, repository
+from ui import accuracy_view, measured_chart, published
 from ui.data import data
 from ui.sections import ink
 from ui.text import t
@@ -45,7 +46,7 @@ def upload() -> None:
     if found.checked.rows:
         _rows(found.checked.rows)
     if found.is_good:
-        _pull_request(found, given.getvalue())
+        _pull_request(found)
 
 
 def _verdict(found: Uploaded) -> None:
@@ -73,20 +74,17 @@ def _rows(rows: Sequence[Agreement]) -> None:
     run_table(rows, t("measurements.upload_table"))
 
 
-def _pull_request(found: Uploaded, content: bytes) -> None:
-    link = repository.upload_link(found.folder)
+def _pull_request(found: Uploaded) -> None:
     names = {"name": f"`{found.name}`", "folder": f"`{found.folder}`"}
     with st.container(horizontal=True):
-        if link:
-            st.link_button(
-                t("measurements.pull_request"), link, icon=":material/merge:", type="primary"
-            )
+        st.link_button(
+            t("measurements.pull_request"), found.link, icon=":material/merge:", type="primary"
+        )
         st.download_button(
-            t("measurements.download"), content, found.name, "application/yaml",
+            t("measurements.download"), found.content, found.name, "application/yaml",
             icon=":material/download:", on_click="ignore",
         )  # fmt: skip
-    word = "pull_request_how" if link else "pull_request_by_hand"
-    st.caption(t(f"measurements.{word}", **names))
+    st.caption(t("measurements.pull_request_how", **names))
 
 
 # Points and plots
@@ -126,6 +124,49 @@ def plot(points: Sequence[dict[str, Any]], unit: str, key: str, alt: str) -> Non
     groups = sorted({point["group"] for point in points})
     spec = measured_chart.chart(points, groups, words, ink())
     st.vega_lite_chart(spec, key=f"chart_{key}", alt=alt)
+
+
+# Published figures
+
+
+def agreement_plot() -> None:
+    """Every published peak of high or medium confidence beside its prediction."""
+    points, overall = published.points(), published.overall()
+    if overall is None:
+        st.caption(t("measurements.published_none"))
+        return
+    alt = t("measurements.agreement_alt", rows=overall.n, median=overall.median)
+    plot(points, "mib", "agreement", alt)
+    st.caption(t("measurements.agreement_caption"))
+    accuracy_view.memory_table()
+
+
+def published_table() -> None:
+    """All published rows with their sources: memory or speed, as chosen."""
+    kinds = ("memory", "speed")
+    kind = st.segmented_control(
+        t("measurements.published_kind"), kinds, default="memory", required=True,
+        format_func=lambda kind: t(f"measurements.published_{kind}"), key="published_kind",
+    )  # fmt: skip
+    columns = published.table() if kind == "memory" else published.speed_table()
+    rows = len(columns["source"])
+    if not rows:
+        st.caption(t("measurements.published_none"))
+        return
+    config: dict[str, Any] = {key: t(f"measurements.column_{key}") for key in columns}
+    for key, form in _FORMATS.items():
+        if key in columns:
+            config[key] = st.column_config.NumberColumn(config[key], format=form)
+    config["source"] = st.column_config.LinkColumn(
+        config["source"], display_text=t("measurements.open")
+    )
+    st.dataframe(
+        pd.DataFrame(columns), hide_index=True, column_config=config,
+        alt=t("measurements.published_alt", rows=rows), key=f"published_{kind}",
+    )  # fmt: skip
+
+
+_FORMATS = {"mib": "%.0f", "formula_mib": "%.0f", "ratio": "%.3f", "throughput": "%.4g"}
 
 
 # Tables

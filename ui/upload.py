@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench import check
+from bench import check, submit
 from bench.check import Checked, Context
-from calc import runs
+from calc import repository, runs
 from calc.measurements import DataError, read_tree
 
 MAX_PROBLEMS = 40
@@ -24,19 +24,35 @@ class Uploaded:
     """An upload after its checks.
 
     problems, warnings: one a line, ready to be shown; checked: its rows, where it could be read.
-    name: the file name its content asks for; folder: where it belongs in the repository.
+    file: `<card>/<name>.yaml`, where it belongs under measurements/runs; content: what belongs
+    there: the upload itself, marked `review: pending` where a row lies outside the band.
     """
 
     problems: tuple[str, ...]
     warnings: tuple[str, ...]
     checked: Checked
-    name: str
-    folder: str
+    file: str
+    content: bytes
 
     @property
     def is_good(self) -> bool:
         """Whether a pull request with this file would pass."""
         return not self.problems
+
+    @property
+    def name(self) -> str:
+        """The file name its content asks for."""
+        return self.file.rpartition("/")[2]
+
+    @property
+    def folder(self) -> str:
+        """Its folder in the repository."""
+        return f"measurements/runs/{self.file.rpartition('/')[0]}"
+
+    @property
+    def link(self) -> str:
+        """GitHub's upload page for that folder."""
+        return repository.upload_link(self.file)
 
 
 def check_upload(name: str, content: bytes, context: Context) -> Uploaded:
@@ -44,14 +60,14 @@ def check_upload(name: str, content: bytes, context: Context) -> Uploaded:
     with TemporaryDirectory(prefix="clipfit-") as folder:
         path = Path(folder) / _file_name(name)
         path.write_bytes(content)
-        checked = check.check_file(path, context)
-        wanted = _wanted(path)
+        checked = submit.prepared(path, context)
+        file, content = _wanted(path), path.read_bytes()
     return Uploaded(
         problems=_lines(checked.findings.problems),
         warnings=_lines(checked.findings.warnings),
         checked=checked,
-        name=wanted.rpartition("/")[2],
-        folder=f"measurements/runs/{wanted.rpartition('/')[0]}",
+        file=file,
+        content=content,
     )
 
 
