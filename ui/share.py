@@ -111,7 +111,7 @@ def accepted(field: Field, given: list[str], used: Any) -> bool:
     if field.kind == "offers":
         return sorted(given) == sorted(used)
     if field.kind in ("int", "number"):
-        return _number(given[-1]) == used
+        return used is not None and _number(given[-1]) == used
     return given[-1].lower() == as_text(used) if field.kind == "flag" else given[-1] == as_text(used)
 
 
@@ -137,7 +137,8 @@ def _is_known(key: str) -> bool:
 def _is_bad_price(key: str, given: list[str]) -> bool:
     if key not in _price_slugs():
         return False
-    return key not in st.session_state or st.session_state[key] != _number(given[-1])
+    number = _number(given[-1])
+    return number is None or st.session_state.get(key) != number
 
 
 def _refused_price(key: str, given: list[str]) -> str:

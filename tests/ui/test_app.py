@@ -1,0 +1,170 @@
+"""The app as a visitor uses it, under Streamlit's own runner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from calc.card import parse_offer
+from calc.compare import compare
+from calc.job import FIELD, FIELDS, Job
+from calc.profile import NotTraced
+from tests.ui.app import opened, verdict
+from ui.data import card_names, data, model_names
+from ui.text import CATALOGUE
+
+PRECISIONS = FIELD["precision"].options
+CHECKPOINTING = FIELD["checkpointing"].options
+
+
+@pytest.fixture(scope="module")
+def app() -> Iterator[AppTest]:
+    """One session that many visits share; each visit sets what it needs."""
+    yield opened()
+
+
+def first_shape(model: str) -> tuple[int, int]:
+    """A traced number of frames and size of a model."""
+    if model == "custom":
+        return 16, 224
+    at = min(data().profile(model).points)
+    return at.frames, at.size
+
+
+@pytest.mark.parametrize("model", model_names())
+def test_every_precision_and_checkpointing_gives_an_answer_or_says_why_not(
+    app: AppTest, model: str
+) -> None:
+    frames, size = first_shape(model)
+    app.selectbox(key="model").set_value(model)
+    app.segmented_control(key="frames").set_value(frames)
+    app.selectbox(key="size").set_value(size)
+    answers = 0
+    for precision in PRECISIONS:
+        for checkpointing in CHECKPOINTING:
+            app.selectbox(key="precision").set_value(precision)
+            app.segmented_control(key="checkpointing").set_value(checkpointing)
+            app.run()
+            assert not app.exception, app.exception[0].message
+            assert len(app.error) <= 1
+            answers += not app.error
+    assert answers >= 4
+
+
+def test_the_first_page_answers_the_question_of_the_title() -> None:
+    app = opened()
+    sentence = verdict(app)
+    assert "RTX 4090 24GB" in sentence and "A100 40GB SXM4" in sentence and "$" in sentence
+
+
+def test_five_charts_say_in_words_what_they_show() -> None:
+    charts = opened().get("vega_lite_chart")
+    assert len(charts) == 5
+    assert all(len(chart.proto.alt) > 40 for chart in charts)
+
+
+def test_every_input_is_on_the_page_and_in_the_address() -> None:
+    app = opened()
+    keys = {field.key for field in FIELDS if field.kind != "prices"}
+    for key in keys:
+        assert _widget(app, key) is not None, key
+
+
+def _widget(app: AppTest, key: str) -> object | None:
+    kinds = (app.selectbox, app.segmented_control, app.number_input, app.multiselect, app.toggle)
+    found = [widget for widgets in kinds for widget in widgets if widget.key == key]
+    return found[0] if found else None
+
+
+def test_options_are_the_same_in_both_languages() -> None:
+    english, chinese = opened("lang=en"), opened("lang=zh")
+    for field in FIELDS:
+        if field.kind in ("choice", "offers"):
+            first, second = _widget(english, field.key), _widget(chinese, field.key)
+            assert first.options == second.options  # type: ignore[union-attr]
+            assert first.label != second.label or not first.label.isascii()  # type: ignore[union-attr]
+
+
+def test_no_english_is_left_on_the_chinese_page() -> None:
+    app = opened("lang=zh&batch=64")
+    english = {entry[0] for entry in CATALOGUE.values() if " " in entry[0] and entry[0] != entry[1]}
+    shown = [text.value for text in [*app.markdown, *app.caption]]
+    assert not [text for text in shown if text in english]
+
+
+def test_what_makes_no_sense_is_disabled_but_there() -> None:
+    app = opened()
+    assert _widget(app, "depth").disabled  # type: ignore[union-attr]
+    assert _widget(app, "interruptions_per_day").disabled  # type: ignore[union-attr]
+    assert not _widget(opened("model=custom&frames=16"), "depth").disabled  # type: ignore[union-attr]
+    assert not _widget(opened("price_kind=spot"), "interruptions_per_day").disabled  # type: ignore[union-attr]
+
+
+def test_a_price_of_ones_own_changes_the_cost_and_says_whose_it_is() -> None:
+    app = opened()
+    before = [metric.value for metric in app.metric]
+    app.number_input(key="usd_h_rtx-4090-24gb").set_value(9.0).run()
+    assert [metric.value for metric in app.metric] != before
+    assert any("$9.00/h per GPU (yours)" in text.value for text in app.markdown)
+
+
+def test_an_offer_of_two_cards_stands_beside_single_ones() -> None:
+    app = opened("cards=A100+40GB+SXM4&cards=2x+RTX+4090+24GB")
+    assert any(text.value.startswith("**2x RTX 4090 24GB**") for text in app.markdown)
+
+
+def test_no_card_chosen_is_one_sentence() -> None:
+    app = opened()
+    app.multiselect(key="cards").set_value([]).run()
+    assert not app.exception
+    assert app.error[0].value == CATALOGUE["inputs.no_cards"][0]
+
+
+def test_a_setting_that_was_not_traced_says_what_was() -> None:
+    job = Job(frames=96)
+    with pytest.raises(NotTraced) as error:
+        compare(job, data())
+    app = opened("frames=96")
+    assert app.error[0].value == str(error.value)
+
+
+def test_something_that_does_not_fit_comes_with_advice() -> None:
+    app = opened("model=video-swin-b&batch=16&precision=fp32&cards=RTX+4090+24GB&micro_batch=16")
+    assert any(CATALOGUE["calculator.advice_title"][0] in text.value for text in app.markdown)
+
+
+def test_all_cards_are_in_the_table_cheapest_first() -> None:
+    table = opened(page="cards").dataframe[0].value
+    assert set(table["card"]) == set(card_names())
+    costs = table["cost"].dropna()
+    assert list(costs) == sorted(costs)
+
+
+def test_the_table_is_filtered_by_price() -> None:
+    app = opened(page="cards")
+    app.number_input(key="max_price").set_value(0.6).run()
+    table = app.dataframe[0].value
+    assert 0 < len(table) < len(card_names())
+    assert (table["price"] <= 0.6).all()
+
+
+def test_the_table_takes_two_of_each_card() -> None:
+    app = opened(page="cards")
+    app.segmented_control(key="count").set_value(2).run()
+    assert {parse_offer(text)[1] for text in app.dataframe[0].value["card"]} == {2}
+
+
+def test_a_filter_that_leaves_nothing_says_so() -> None:
+    app = opened(page="cards")
+    app.number_input(key="max_price").set_value(0.0).run()
+    assert app.info[0].value == CATALOGUE["cards.none_left"][0]
+
+
+def test_inputs_stay_when_the_page_is_changed() -> None:
+    app = opened("batch=3&usd_h_rtx-4090-24gb=0.2")
+    app.switch_page("ui/pages/cards.py").run()
+    app.switch_page("ui/pages/calculator.py").run()
+    assert app.number_input(key="batch").value == 3
+    assert app.number_input(key="usd_h_rtx-4090-24gb").value == 0.2
