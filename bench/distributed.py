@@ -176,11 +176,9 @@ class Team:
 
     def _take_part(self, point: Point, tell: run.Tell) -> Outcome:
         """This rank's process of a point; what became of it is told to all."""
-        from bench.measure import measure_together
-
         failed = f"failed/{self.turn}"
         outcome = isolate.call(
-            measure_together,
+            "bench.measure:measure_together",
             (point, dataclasses.replace(self.place, key=f"point/{self.turn}")),
             run.POINT_LIMIT_S,
             tell,

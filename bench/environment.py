@@ -110,7 +110,7 @@ def _gpu(index: int) -> dict[str, Any]:
         "compute_capability": f"{properties.major}.{properties.minor}",
     }
     gpu = open_gpu(device_uuid(index))
-    return facts if gpu is None else {**facts, **_driver_facts(gpu, os.getpid())}
+    return facts if gpu is None else {**facts, **driver_facts(gpu, os.getpid())}
 
 
 def device_uuid(index: int) -> str | None:
@@ -121,7 +121,7 @@ def device_uuid(index: int) -> str | None:
     return None if uuid is None else str(uuid)
 
 
-def _driver_facts(gpu: Gpu, own_pid: int) -> dict[str, Any]:
+def driver_facts(gpu: Gpu, own_pid: int) -> dict[str, Any]:
     """What NVML says about the card before anything runs on it."""
     total_mib, used_mib = gpu.memory_mib()
     processes = gpu.processes()

@@ -1,12 +1,14 @@
 """Run one function in a process of its own: an out-of-memory or a crash there spoils nothing here.
 
-A small server process has torch imported (but never touches a GPU) and forks for every call, so a
-fresh process costs milliseconds instead of an import of torch. Where there is no fork (Windows)
-every call starts a new interpreter. A child ends by itself when its parent dies, however it dies.
+A server process has torch imported (but never touches a GPU) and forks for every call, so a fresh
+process costs milliseconds instead of an import of torch. Where there is no fork (Windows), and
+where CLIPFIT_PROCESSES=spawn asks for it, every call starts a new interpreter. A child ends by
+itself when its parent dies, however it dies.
 """
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import re
@@ -46,17 +48,17 @@ class Outcome:
 
 
 def call(
-    function: Callable[[Any, Callable[[Any], None]], Any],
+    function: str,
     argument: Any,
     limit_s: float = 900.0,
     on_message: Callable[[Any], None] = lambda message: None,
     should_stop: Callable[[], bool] = lambda: False,
     environment: dict[str, str] | None = None,
 ) -> Outcome:
-    """Run `function(argument, tell)` in a fresh process; what it `tell`s arrives at `on_message`.
+    """Run a function in a fresh process.
 
-    `function` is a module's own function, its argument and result can be pickled. `environment`
-    is added to the child's before the function is called.
+    function: "module:name", called there as name(argument, tell); argument and result can be
+    pickled, and what it `tell`s arrives at `on_message`. environment: added to the child's.
     """
     context = _context()
     here, there = context.Pipe(duplex=True)
@@ -78,11 +80,12 @@ def call(
 
 
 def _context() -> Any:
-    """Fork server with torch imported; a new interpreter where that does not exist."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
+    """How processes are made."""
+    can_fork = "forkserver" in multiprocessing.get_all_start_methods()
+    if not can_fork or os.environ.get("CLIPFIT_PROCESSES") == "spawn":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch"])
+    context.set_forkserver_preload(["bench.preload"])
     return context
 
 
@@ -147,7 +150,7 @@ def _with_log(outcome: Outcome, log: Path) -> Outcome:
 
 
 def _serve(
-    there: Connection, function: Any, argument: Any, log: str, environment: dict[str, str]
+    there: Connection, function: str, argument: Any, log: str, environment: dict[str, str]
 ) -> None:
     """The child: quiet, deaf to Ctrl-C (the parent decides), gone when the parent is."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -155,7 +158,9 @@ def _serve(
     os.environ.update(environment)
     threading.Thread(target=_die_with_parent, args=(there,), daemon=True).start()
     try:
-        result = function(argument, lambda message: there.send(("message", message)))
+        module, _, name = function.partition(":")
+        run = getattr(importlib.import_module(module), name)
+        result = run(argument, lambda message: there.send(("message", message)))
         there.send(("result", result))
     except Exception as error:
         there.send(("error", sentence(error)))

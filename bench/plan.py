@@ -159,14 +159,14 @@ def builder_name(builder: str) -> str:
     """The name of a user's model in files.
 
     >>> builder_name("models/My Net.py:build")
-    'my-net'
+    'my-net-build'
     """
     from calc.card import slug
 
     path, _, function = builder.rpartition(":")
     if not path.endswith(".py") or not function:
         raise ValueError(f"builder is {builder!r}; write FILE.py:FUNCTION, as in my_model.py:build")
-    return slug(Path(path).stem)
+    return slug(f"{Path(path).stem}-{function}")
 
 
 def absolute_builder(builder: str | None) -> str | None:

@@ -78,9 +78,7 @@ def main(args: argparse.Namespace) -> int:
 
 def measure_alone(point: Point, tell: Tell) -> Outcome:
     """One point in its own process."""
-    from bench.measure import measure
-
-    return isolate.call(measure, point, POINT_LIMIT_S, tell)
+    return isolate.call("bench.measure:measure", point, POINT_LIMIT_S, tell)
 
 
 def run(args: argparse.Namespace, points: Sequence[Point], measure: Measure, index: int = 0) -> int:
@@ -106,13 +104,14 @@ def run(args: argparse.Namespace, points: Sequence[Point], measure: Measure, ind
 
 def describe_machine(device: str, index: int = 0) -> Machine:
     """Environment and calibration of the card, from a process of its own."""
-    outcome = isolate.call(_describe, (device, index), POINT_LIMIT_S)
+    outcome = isolate.call("bench.run:describe_here", (device, index), POINT_LIMIT_S)
     if outcome.error:
         raise OSError(f"the {device} device does not answer: {outcome.error}")
     return Machine(*outcome.result)
 
 
-def _describe(where: tuple[str, int], tell: Tell) -> tuple[Environment, Calibration]:
+def describe_here(where: tuple[str, int], tell: Tell) -> tuple[Environment, Calibration]:
+    """The same in this process."""
     from bench import calibrate, environment
 
     device, index = where
