@@ -221,6 +221,11 @@ def constants() -> dict[str, Any]:
 # --- Statistics ---------------------------------------------------------------------------------
 
 
+def median(values: Sequence[float]) -> float:
+    """Middle value, or the mean of the two in the middle."""
+    return statistics.median(values)
+
+
 def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that `share` of the values do not exceed.
 

@@ -115,6 +115,8 @@ def loop_optimizer(name: str, parameters: list[nn.Parameter]) -> torch.optim.Opt
     """The optimizers of torch before 2.0, which loop over parameters."""
     if name == "adamw":
         return torch.optim.AdamW(parameters, foreach=False)
+    if name == "nesterov":
+        return torch.optim.SGD(parameters, lr=0.1, momentum=0.9, nesterov=True, foreach=False)
     return torch.optim.SGD(parameters, lr=0.1, momentum=0.9, weight_decay=1e-4, foreach=False)
 
 

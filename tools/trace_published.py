@@ -4,7 +4,7 @@ Each row of a table of published training memory is rebuilt (``tools/published_b
 library), traced without a GPU by ``bench.trace``, and replayed through ``bench.allocator``. The
 result stands beside the published figure, so that ``python -m calc accuracy`` needs no torch.
 
-    python -m tools.trace_published TABLE.csv [--only ID ...]
+    python -m tools.trace_published TABLE.csv [--only ID ...] [--again]
 
 What the sources' software did differently from a step of today is put into the trace, and said in
 each row: DDP buckets, gradients that stay from step to step (``zero_grad`` before torch 2.0), and
@@ -36,9 +36,10 @@ TARGET = ROOT / "measurements/published/video_memory.yaml"
 MIB = 2**20
 
 GROUPS = {
-    "tsn": "ResNet-2D", "tsm": "ResNet-2D", "c2d": "ResNet-2D", "i3d": "ResNet-3D",
-    "slowonly": "ResNet-3D", "slowonly-ava": "ResNet-3D", "slowonly-multisports": "ResNet-3D",
-    "tpn": "ResNet-3D", "c3d": "C3D", "video-swin": "Swin", "clip-vit-avion": "ViT",
+    "tsn": "ResNet-2D", "tsm": "ResNet-2D", "tsm-tad": "ResNet-2D", "c2d": "ResNet-2D",
+    "i3d": "ResNet-3D", "slowonly": "ResNet-3D", "slowonly-ava": "ResNet-3D",
+    "slowonly-multisports": "ResNet-3D", "tpn": "ResNet-3D", "c3d": "C3D", "video-swin": "Swin",
+    "clip-vit-avion": "ViT",
 }  # fmt: skip
 GROUP_OF_ROW = {"tsn-25": "DenseNet", "tsn-26": "Swin", "tpn-02": "ResNet-2D"}
 
@@ -217,24 +218,32 @@ def write(rows: Iterable[dict[str, Any]], target: Path) -> None:
     target.write_text(text, encoding="utf-8")
 
 
+def load(target: Path) -> dict[str, dict[str, Any]]:
+    """Rows that were traced before, by id."""
+    tree = yaml.safe_load(target.read_text(encoding="utf-8"))
+    return {row["id"]: row for row in tree["rows"]}
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Trace a table and write the file; with --only, print instead."""
+    """Trace what the file does not have yet; --only names rows to trace again, --again all."""
     parser = argparse.ArgumentParser(description="trace published memory figures")
     parser.add_argument("table", type=Path)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--again", action="store_true")
     args = parser.parse_args(argv)
     with args.table.open(encoding="utf-8", newline="") as file:
         rows = [r for r in csv.DictReader(file) if not args.only or r["id"] in args.only]
-    done = []
+    done = {} if args.again or not TARGET.exists() else load(TARGET)
     for row in rows:
-        done.append(record(row))
-        trace = done[-1]["trace"]
+        if row["id"] in done and row["id"] not in args.only:
+            continue
+        done[row["id"]] = record(row)
+        trace = done[row["id"]]["trace"]
         if trace:
             mid = trace["live_mib"] + trace["rounding_mib"]
-            off = mid / done[-1]["measured_mib"] - 1
+            off = mid / done[row["id"]]["measured_mib"] - 1
             print(f"{row['id']:24} {row['confidence']:6} {mid:9.0f} MiB {off:+.2%}", flush=True)
-    if not args.only:
-        write(done, TARGET)
+        write(done.values(), TARGET)
     return 0
 
 

@@ -1,0 +1,192 @@
+"""`python -m calc accuracy`: predicted against measured, memory and speed, as a table or as JSON.
+
+Every run grades afresh from `measurements/published/`; nothing is quoted. A figure stands only
+where there are rows: `not validated` means that no published row of that kind was found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib
+import importlib.util
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from calc import accuracy_ladder, accuracy_memory, accuracy_reports, calibration
+from calc.accuracy_memory import Boundary, Graded, Summary
+from calc.measurements import DataError
+
+UNVALIDATED = (
+    "mvit", "timesformer", "x3d", "s3d", "csn", "slowfast",
+)  # fmt: skip
+"""Families of the product without a published row of their own backbone group."""
+
+
+def report() -> dict[str, Any]:
+    """Everything the command shows: {"memory": ..., "speed": ... or None}."""
+    return {"memory": memory_report(), "speed": speed_report()}
+
+
+def memory_report() -> dict[str, Any]:
+    """Errors of memory by group and precision, decisions, ladder, user reports, worst rows."""
+    items = accuracy_memory.grade(accuracy_memory.rows())
+    sets = {"high": [i for i in items if i.row.confidence == "high"], "high + medium": items}
+    return {
+        "calibration": accuracy_memory.constants(),
+        "groups": accuracy_memory.grouped(items, lambda row: row.group),
+        "precisions": accuracy_memory.grouped(items, lambda row: row.precision),
+        "confidence": {name: accuracy_memory.summary(some) for name, some in sets.items()},
+        "targets": {name: votes(some) for name, some in sets.items()},
+        "boundary": {name: accuracy_memory.boundary(some) for name, some in sets.items()},
+        "ladder": accuracy_ladder.report(),
+        "reports": accuracy_reports.report(),
+        "furthest": accuracy_memory.furthest(items),
+        "not_validated": UNVALIDATED,
+    }
+
+
+def speed_report() -> Any:
+    """What `calc.accuracy_speed.report()` says; None where that module is not there."""
+    if importlib.util.find_spec("calc.accuracy_speed") is None:
+        return None
+    return importlib.import_module("calc.accuracy_speed").report()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Votes:
+    """Errors with every backbone group having one vote."""
+
+    groups: int
+    n: int
+    median_of_groups: float
+    p90_voted: float
+
+
+def votes(items: Sequence[Graded]) -> Votes | None:
+    """Median of the groups' medians, and 90th percentile with one vote a group."""
+    groups: dict[str, list[float]] = {}
+    for item in items:
+        groups.setdefault(item.row.group, []).append(abs(item.error))
+    if not groups:
+        return None
+    medians = [accuracy_memory.median(errors) for errors in groups.values()]
+    p90 = accuracy_memory.voted_percentile(groups.values(), 0.9)
+    return Votes(len(groups), len(items), accuracy_memory.median(medians), p90)
+
+
+# --- As text --------------------------------------------------------------------------------------
+
+
+def text(found: Mapping[str, Any]) -> str:
+    """The report for a terminal."""
+    lines = [*_memory_lines(found["memory"])]
+    if found["speed"] is not None:
+        lines += ["", *_speed_lines(found["speed"])]
+    return "\n".join(lines)
+
+
+def _memory_lines(memory: Mapping[str, Any]) -> Iterator[str]:
+    yield "MEMORY: peak allocated, published figures, each group predicted without its own rows"
+    heads = {"n": 5, "median": 9, "p90": 8, "worst": 8, "under": 7, "in range": 16, "width": 7}
+    yield " " * 24 + "".join(f"{name:>{width}}" for name, width in heads.items())
+    for title in ("groups", "precisions", "confidence"):
+        for name, summary in memory[title].items():
+            yield _summary_line(name, summary)
+        yield ""
+    yield f"not validated (n = 0): {', '.join(memory['not_validated'])}"
+    yield from _vote_lines(memory["targets"])
+    yield from _boundary_lines(memory["boundary"])
+    yield from accuracy_ladder.lines(memory["ladder"])
+    yield from accuracy_reports.lines(memory["reports"])
+    yield "rows furthest off:"
+    yield from (_row_line(item) for item in memory["furthest"])
+
+
+def _summary_line(name: str, summary: Summary | None) -> str:
+    if summary is None:
+        return f"  {name:22}    0   not validated"
+    low, high = summary.coverage
+    return (
+        f"  {name:22}{summary.n:5}{summary.median:9.2%}{summary.p90:8.2%}{summary.worst:8.1%}"
+        f"{summary.under:7.0%}{summary.covered:5}/{summary.n:<3}{low:4.0%}-{high:.0%}"
+        f"{summary.width:8.3f}"
+    )
+
+
+def _vote_lines(targets: Mapping[str, Votes | None]) -> Iterator[str]:
+    for name, found in targets.items():
+        if found is not None:
+            yield (
+                f"one vote a group, {name}: median {found.median_of_groups:.2%}, "
+                f"90th percentile {found.p90_voted:.2%} ({found.groups} groups, {found.n} rows)"
+            )
+
+
+def _boundary_lines(found: Mapping[str, Boundary]) -> Iterator[str]:
+    for name, b in found.items():
+        yield (
+            f"near the boundary, {name}: wrong fits {_rate(b, b.wrong_fits)} in "
+            f"{b.rows_with_wrong_fit} of {b.rows} rows, wrong no {_rate(b, b.wrong_no)}, "
+            f"tight {b.tight / b.n:.1%} (n = {b.n})"
+        )
+
+
+def _rate(found: Boundary, wrong: int) -> str:
+    return f"{wrong / found.n:.2%} (95 %: up to {found.bound(wrong):.2%})"
+
+
+def _row_line(item: Graded) -> str:
+    row = item.row
+    return (
+        f"  {row.id:22}{item.error:+8.1%}  {item.mid_mib:7.0f} against {row.measured_mib:7.0f} MiB"
+        f"  {row.confidence:7}{row.source}"
+    )
+
+
+def _speed_lines(found: Any) -> Iterator[str]:
+    module = importlib.import_module("calc.accuracy_speed")
+    yield "SPEED"
+    yield from module.lines(found)
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses, mappings and tuples as JSON has them.
+
+    >>> plain((1, {"a": None}))
+    [1, {'a': None}]
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value
+
+
+# --- Command --------------------------------------------------------------------------------------
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The flags of the command."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the report; returns the exit code."""
+    parser = argparse.ArgumentParser("python -m calc accuracy", description=__doc__)
+    add_arguments(parser)
+    args = parser.parse_args(argv)
+    try:
+        found = report()
+    except DataError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(json.dumps(plain(found), indent=2, ensure_ascii=False) if args.json else text(found))
+    return 0
+
+
+__all__ = ["add_arguments", "calibration", "main", "plain", "report", "text"]
