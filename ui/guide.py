@@ -70,7 +70,7 @@ def side_by_side(left: str, right: str) -> None:
     ):
         with column:
             st.markdown(f":material/{icon}: **{t(f'guide.{word}')}.** {t(f'guide.{name}')}")
-            st.code(source(name), language="python")
+            st.code(source(name), language="python", wrap_lines=True)
 
 
 # The sections, in order
@@ -141,7 +141,7 @@ def precision() -> None:
         no_figures(SWIN.model)
     side_by_side("precision_wrong", "precision_right")
     with st.expander(t("guide.precision_bf16")):
-        st.code(source("precision_bf16"), language="python")
+        st.code(source("precision_bf16"), language="python", wrap_lines=True)
 
 
 def checkpointing() -> None:

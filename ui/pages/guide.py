@@ -8,7 +8,7 @@ from ui import share
 from ui.guide import SECTIONS
 from ui.text import t
 
-with st.container(width=960, key="guide"):
+with st.container(width=1100, key="guide"):
     st.title(t("guide.title"), anchor=False)
     st.markdown(t("guide.intro"))
     names = [f"[{t(f'guide.{key}')}](#{key})" for key, _ in SECTIONS]

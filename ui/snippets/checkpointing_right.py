@@ -4,6 +4,9 @@ from torch.utils.checkpoint import checkpoint
 
 
 def checkpoint_blocks(blocks):
-    """Keep only the input of each block; recompute one block at a time in backward."""
+    # Each block keeps its input only; backward
+    # recomputes one block at a time.
     for block in blocks:
-        block.forward = partial(checkpoint, block.forward, use_reentrant=False)
+        block.forward = partial(
+            checkpoint, block.forward, use_reentrant=False
+        )

@@ -9,9 +9,10 @@ class CheckpointedModel(nn.Module):
         self.model, self.parts = model, parts
 
     def forward(self, clips):  # (B, C, T, H, W)
-        # Wrong twice: dim 1 is the colours, not the frames; and one segment around
-        # the whole model recomputes everything at once, so the peak stays where it was.
+        # Wrong: dim 1 is the colours, not the frames.
         pieces = torch.chunk(clips, self.parts, dim=1)
+        # Wrong: one segment around the whole model is
+        # recomputed all at once; the peak stays.
         return checkpoint(self._run, *pieces, use_reentrant=False)
 
     def _run(self, *pieces):

@@ -6,6 +6,7 @@ def train_step(model, optimizer, clips, labels, device="cuda"):
     optimizer.zero_grad(set_to_none=True)
     with torch.autocast(device, dtype=torch.bfloat16):
         loss = F.cross_entropy(model(clips), labels)
-    loss.backward()  # bf16 reaches as far down as fp32: no scaler
+    # bf16 reaches as far down as fp32: no scaler.
+    loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
