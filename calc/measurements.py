@@ -7,8 +7,10 @@ line, as `file: path.to.field: what is wrong, what is allowed`.
 from __future__ import annotations
 
 import dataclasses
+import gc
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -306,17 +308,30 @@ def load_runs(root: Path = ROOT) -> tuple[Stored, ...]:
     accepted = _accepted(root)
     stored: list[Stored] = []
     problems: list[str] = []
-    for path in run_paths(root):
-        try:
-            run = _read(Run, path, root)
-        except DataError as error:
-            problems += error.problems
-            continue
-        name = path.relative_to(root / "runs").as_posix()
-        stored.append(Stored(name, run, name in accepted))
+    with _without_collection():
+        for path in run_paths(root):
+            try:
+                run = _read(Run, path, root)
+            except DataError as error:
+                problems += error.problems
+                continue
+            name = path.relative_to(root / "runs").as_posix()
+            stored.append(Stored(name, run, name in accepted))
     if problems:
         raise DataError(problems)
     return tuple(stored)
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """No garbage collection meanwhile: a million new objects, and all of them are kept."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @cache

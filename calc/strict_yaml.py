@@ -12,6 +12,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
 
 MAX_BYTES = 1_000_000
 """No file of ClipFit comes near; a run of 100 rows has about 60 kB."""
@@ -19,8 +28,10 @@ MAX_DEPTH = 12
 """The deepest file there is, a run, has 5 levels."""
 
 _PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
-_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]{1,3})?")
+_NUMBER = re.compile(
+    r"([-+]?(?:0|[1-9][0-9]{0,17}))"
+    r"|[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]{1,3})?"
+).fullmatch
 _WORDS: dict[str, Any] = {"null": None, "~": None, "": None, "true": True, "false": False}
 _NUMERIC_START = frozenset("-+.0123456789")
 
@@ -57,82 +68,82 @@ def _sentence(error: yaml.YAMLError) -> str:
 
 
 def _build(events: Iterator[Any]) -> Any:
-    """The one document of an event stream, without recursion."""
-    root: list[Any] = []
-    stack: list[Any] = [root]  # open containers; for a mapping also its waiting key
-    keys: list[Any] = [None]
+    """The one document of an event stream, without recursion.
+
+    Written out in one loop, and with plain locals, because it runs for every word of every file.
+    """
+    container: Any = []  # the innermost open container; at first a list for the document itself
+    key: str | None = None  # the waiting key, if the container is a mapping
+    outer: list[tuple[Any, str | None]] = []
+    root = container
     for event in events:
         kind = type(event)
-        if kind is yaml.ScalarEvent:
-            _refuse_marks(event)
-            _put(stack, keys, _scalar(event), event)
-        elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
-            _refuse_marks(event)
-            _open(stack, keys, {} if kind is yaml.MappingStartEvent else [], event)
-        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
-            stack.pop()
-            keys.pop()
-        elif kind is yaml.AliasEvent:
-            raise _error(event, "anchors and aliases (&, *) are not allowed; write the value out")
-        elif kind is yaml.DocumentStartEvent and root:
+        if kind is ScalarEvent:
+            if event.anchor is not None or event.tag is not None:
+                raise _mark(event)
+            if type(container) is list:
+                container.append(_scalar(event.value) if event.implicit[0] else event.value)
+            elif key is None:
+                key = _checked_key(container, event)
+            else:
+                container[key] = _scalar(event.value) if event.implicit[0] else event.value
+                key = None
+        elif kind is MappingStartEvent or kind is SequenceStartEvent:
+            inner = _opened(kind, container, key, outer, event)
+            outer.append((container, None))
+            container, key = inner, None
+        elif kind is MappingEndEvent or kind is SequenceEndEvent:
+            container, key = outer.pop()
+        elif kind is AliasEvent:
+            raise _mark(event)
+        elif kind is DocumentStartEvent and root:
             raise _error(event, "a second document begins; a file holds one")
     return root[0] if root else None
 
 
-_NO_KEY = object()
-
-
-def _open(stack: list[Any], keys: list[Any], container: Any, event: Any) -> None:
-    if len(stack) > MAX_DEPTH:
+def _opened(kind: type, container: Any, key: str | None, outer: list[Any], event: Any) -> Any:
+    """A new container, put into the one around it."""
+    if len(outer) >= MAX_DEPTH:
         raise _error(event, f"is nested deeper than {MAX_DEPTH} levels")
-    if keys[-1] is _NO_KEY:
-        raise _error(event, "a key is a list or a mapping; keys are words")
-    _put(stack, keys, container, event)
-    stack.append(container)
-    keys.append(_NO_KEY if type(container) is dict else None)
-
-
-def _put(stack: list[Any], keys: list[Any], value: Any, event: Any) -> None:
-    """Add a value to the innermost open container; in a mapping every other one is a key."""
-    container, key = stack[-1], keys[-1]
+    if event.anchor is not None or event.tag is not None:
+        raise _mark(event)
+    inner: Any = {} if kind is MappingStartEvent else []
     if type(container) is list:
-        container.append(value)
-    elif key is _NO_KEY:
-        keys[-1] = _checked_key(container, event)
+        container.append(inner)
+    elif key is None:
+        raise _error(event, "a key is a list or a mapping; keys are words")
     else:
-        container[key] = value
-        keys[-1] = _NO_KEY
+        container[key] = inner
+    return inner
 
 
 def _checked_key(container: dict[str, Any], event: Any) -> str:
     key: str = event.value
-    if key == "<<":
-        raise _error(event, "merge keys (<<) are not allowed; write the values out")
     if key in container:
         raise _error(event, f"key {key[:60]!r} stands twice")
+    if key == "<<":
+        raise _error(event, "merge keys (<<) are not allowed; write the values out")
     return key
 
 
-def _refuse_marks(event: Any) -> None:
+def _mark(event: Any) -> YamlError:
+    """The error for an anchor, an alias or a tag."""
     if event.anchor is not None:
-        raise _error(event, "anchors and aliases (&, *) are not allowed; write the value out")
-    if event.tag is not None:
-        raise _error(event, "tags (!) are not allowed; write plain values")
+        return _error(event, "anchors and aliases (&, *) are not allowed; write the value out")
+    return _error(event, "tags (!) are not allowed; write plain values")
 
 
 def _error(event: Any, what: str) -> YamlError:
     return YamlError(f"line {event.start_mark.line + 1}: {what}")
 
 
-def _scalar(event: Any) -> Any:
-    """The value of a scalar: quoted ones are text, plain ones null, bool, number or text."""
-    text: str = event.value
-    if not event.implicit[0]:
-        return text
+def _scalar(text: str) -> Any:
+    """The value of a plain scalar: null, true, false, a number, or else text."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _NUMERIC_START:
         return text
-    if _INT.fullmatch(text):
-        return int(text)
-    return float(text) if _FLOAT.fullmatch(text) else text
+    number = _NUMBER(text)
+    if number is None:
+        return text
+    return float(text) if number[1] is None else int(text)
