@@ -1,56 +1,74 @@
-"""What a card really delivers: matrix rates and bandwidth by class of work, and launch time.
+"""What a card really delivers, by class of work: not datasheet rates, but what trained models show.
 
-Datasheet rates times an efficiency for each architecture and class of work.
+Two measured things, kept apart. On the reference card, the RTX 3090, hundreds of published models
+give the seconds per unit of work of each class. Every other card is a factor: how many times
+faster it ran the same training in the same software. A factor for each card and precision is what
+held-out grading supports; a finer one did not beat it (docs/speed.md).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from calc.card import Card
+from calc.speed_constants import (
+    CARD_FACTOR,
+    CARD_WEIGHT,
+    CLASS_MULTIPLE,
+    RANGE_FACTOR,
+    SPEC_EXPONENTS,
+)
+from calc.speed_fit import CLASSES, REFERENCE, REFERENCE_GB_S, REFERENCE_TFLOPS, specs
 
-CLASSES = ("gemm", "conv", "dwconv", "attention", "memory")
-"""Classes of work: matrix products, dense convolutions, depthwise and grouped ones, fused
-attention, and everything that only moves memory (norms, elementwise, copies, softmax)."""
+ATTENTION_MULTIPLE = 1.5
+"""Fused attention reaches about two thirds of the rate of matrix products: up to 225 against 245
+TFLOPS on an A100 at best, 150 to 190 at the head widths of video models. FlashAttention-2,
+https://arxiv.org/abs/2307.08691, figures 4 to 6. No published row of the reference card has it."""
+
+FP32_EXPONENTS = (0.7, 0.3)
+"""FP32 cores against bandwidth, for true FP32: between the extremes of NeuSight's four cards."""
+
+LAUNCH_S = 15e-6
+"""Host time for one kernel in eager PyTorch with AMP: BERT-large, batch 1, H100: 36 ms for 2,350
+kernels (mila-iqia/milabench, config/scaling/H100.yaml). The host's speed counts, not the card's."""
+
+ENOUGH = 3.0
+SPECS_SAY = 1.0
+"""Below three measured workloads the datasheet's estimate counts as one more."""
 
 GB_PER_GIB = 2**30 / 1e9
-
-MATRIX_EFFICIENCY: Mapping[str, float] = {
-    "gemm": 0.75,
-    "conv": 0.55,
-    "dwconv": 0.05,
-    "attention": 0.45,
-    "memory": 1.0,
-}
-"""Share of the dense datasheet rate that a class reaches; replaced by fitted figures."""
-
-BANDWIDTH_EFFICIENCY = 0.8
-"""Share of the datasheet bandwidth that streaming kernels reach; replaced by fitted figures."""
-
-LAUNCH_US = 8.0
-"""Host time to launch one kernel from PyTorch's eager mode, in microseconds."""
+WORK_CLASSES = (*CLASSES, "attention")
+"""Classes that have FLOPs; everything else only moves memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Attainable rates of one card at one precision.
+    """Seconds per unit of work on one card at one precision.
 
-    gflop_per_s: by class and dtype ("gemm_half", "conv_fp32" ...), in GFLOP/s.
-    gib_per_s: attainable memory bandwidth, GiB/s.
-    launch_s: seconds the host needs for one kernel.
+    s_per_gflop, s_per_gib: by class and dtype, as in a profile ("gemm_half", "memory" ...).
+    stream_s_per_gib: for what only streams through memory (optimizer, accumulation).
+    range_factor: a 90 % range is from mid / factor to mid * factor.
+    basis: "reference" | "card" (measured factor) | "specs" (from the datasheet).
     """
 
-    gflop_per_s: Mapping[str, float]
-    gib_per_s: float
+    s_per_gflop: Mapping[str, float]
+    s_per_gib: Mapping[str, float]
+    stream_s_per_gib: float
     launch_s: float
+    range_factor: float
+    basis: str
 
+
+SAME_CHIP = {"V100 32GB SXM2": "V100 16GB SXM2", "RTX 4090 48GB (modified)": "RTX 4090 24GB"}
+"""Cards that differ from a measured one in memory size only."""
 
 _cache: dict[tuple[str, str], tuple[Card, Rates | None]] = {}
 
 
 def rates(card: Card, precision: str) -> Rates | None:
-    """Attainable rates, or None where the card's matrix rate at this precision is not known."""
+    """Rates of a card at a job's precision; None where neither measured nor on the datasheet."""
     found = _cache.get((card.name, precision))
     if found is None or found[0] is not card:
         found = (card, _rates(card, precision))
@@ -58,27 +76,101 @@ def rates(card: Card, precision: str) -> Rates | None:
     return found[1]
 
 
-def peak_tflops(card: Card, precision: str) -> tuple[float | None, float | None]:
-    """Dense datasheet rates for half and for single precision work, in TFLOPS.
+def kind_of(card: Card, precision: str) -> str:
+    """half | tf32 | fp32: what a job's precision runs as on this card.
 
-    Cards without bfloat16 or TF32 matrix units run that work at their ordinary FP32 rate.
+    Cards before Ampere have neither bfloat16 nor TF32 units and run that work as FP32.
     """
-    single = card.fp32_tflops.value
-    half = card.dense_bf16_tflops if precision.startswith("bf16") else card.dense_fp16_tflops
-    if precision == "tf32" and card.dense_tf32_tflops.value:
-        single = card.dense_tf32_tflops.value
-    return half.value or card.fp32_tflops.value, single
+    if precision in ("fp16", "bf16", "bf16-pure"):
+        bfloat = precision != "fp16"
+        return "fp32" if bfloat and card.dense_bf16_tflops.value is None else "half"
+    return "tf32" if precision == "tf32" and card.dense_tf32_tflops.value else "fp32"
+
+
+def factor(card: Card, kind: str) -> tuple[float, str] | None:
+    """How many times faster than the reference card, and on what that rests; None if unknown.
+
+    Few measured workloads and the datasheet's estimate are averaged on the logarithm.
+    """
+    if card.name == REFERENCE:
+        return 1.0, "reference"
+    estimate = from_specs(card, kind)
+    name = SAME_CHIP.get(card.name, card.name)
+    measured = CARD_FACTOR.get(kind, {}).get(name)
+    if measured is None:
+        return None if estimate is None else (estimate, "specs")
+    weight = CARD_WEIGHT[kind][name]
+    if estimate is None or weight >= ENOUGH:
+        return measured, "card"
+    logs = weight * math.log(measured) + SPECS_SAY * math.log(estimate)
+    return math.exp(logs / (weight + SPECS_SAY)), "card" if weight >= SPECS_SAY else "specs"
+
+
+def from_specs(card: Card, kind: str) -> float | None:
+    """Factor by datasheet: matrix rate and bandwidth to fitted exponents."""
+    found = specs(card, kind)
+    if found is None:
+        return None
+    matrix, memory = SPEC_EXPONENTS.get(kind, FP32_EXPONENTS)
+    return math.exp(matrix * found[0] + memory * found[1])
+
+
+def ratio_factor(first: Card, second: Card, precision: str) -> float | None:
+    """90 % range of the speed ratio of two cards, as a factor: errors of the workload cancel.
+
+    >>> from calc.measurements import load_cards
+    >>> cards = load_cards()
+    >>> 1.1 < (ratio_factor(cards["A100 40GB SXM4"], cards["RTX 4090 24GB"], "fp16") or 0) < 1.6
+    True
+    """
+    if first.name == second.name:
+        return 1.0
+    both = [rates(card, precision) for card in (first, second)]
+    if None in both:
+        return None
+    from_datasheet = any(one is not None and one.basis == "specs" for one in both)
+    return RANGE_FACTOR["specs" if from_datasheet else "card"]
 
 
 def _rates(card: Card, precision: str) -> Rates | None:
-    half, single = peak_tflops(card, precision)
-    bandwidth = card.bandwidth_gb_s.value
-    if half is None or single is None or bandwidth is None:
+    kind = kind_of(card, precision)
+    found = factor(card, kind)
+    if found is None:
         return None
-    peaks = {"half": half, "fp32": single}
-    table = {
-        f"{kind}_{dtype}": 1e3 * peak * MATRIX_EFFICIENCY[kind]
-        for kind in CLASSES
-        for dtype, peak in peaks.items()
-    }
-    return Rates(table, bandwidth * BANDWIDTH_EFFICIENCY / GB_PER_GIB, LAUNCH_US * 1e-6)
+    speed, basis = found
+    byte_s = GB_PER_GIB / REFERENCE_GB_S / speed
+    return Rates(
+        _s_per_gflop(speed),
+        _s_per_gib(byte_s),
+        byte_s * CLASS_MULTIPLE["memory_byte"],
+        LAUNCH_S,
+        _range_factor(basis),
+        basis,
+    )
+
+
+def _s_per_gflop(speed: float) -> dict[str, float]:
+    multiples = {kind: CLASS_MULTIPLE[f"{kind}_flop"] for kind in CLASSES}
+    multiples["attention"] = multiples["gemm"] * ATTENTION_MULTIPLE
+    return {
+        f"{kind}_{dtype}": multiple / 1e3 / tflops / speed
+        for kind, multiple in multiples.items()
+        for dtype, tflops in REFERENCE_TFLOPS.items()
+    } | {"memory": 0.0}
+
+
+def _s_per_gib(byte_s: float) -> dict[str, float]:
+    multiples = {kind: CLASS_MULTIPLE[f"{kind}_byte"] for kind in CLASSES}
+    multiples["attention"] = CLASS_MULTIPLE["memory_byte"]
+    return {
+        f"{kind}_{dtype}": multiple * byte_s
+        for kind, multiple in multiples.items()
+        for dtype in REFERENCE_TFLOPS
+    } | {"memory": CLASS_MULTIPLE["memory_byte"] * byte_s}
+
+
+def _range_factor(basis: str) -> float:
+    """Errors of the workload and of the card are independent: their logarithms add in squares."""
+    own = math.log(RANGE_FACTOR["workload"])
+    card = 0.0 if basis == "reference" else math.log(RANGE_FACTOR[basis])
+    return math.exp(math.hypot(own, card))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from calc.attainable import Rates, rates
+from calc.attainable import WORK_CLASSES, Rates, rates
 from calc.card import Offer
 from calc.estimate import Range
 from calc.job import Job
@@ -33,8 +33,11 @@ over memory for each operation of their update rule, the fused ones a single pas
 ACCUMULATE_BYTES_PER_PARAM = 12.0
 """Adding a fresh fp32 gradient to the kept one: two reads and a write."""
 
-FORMULA_FACTOR = 1.5
-"""Half-width of the range of a formula without a measurement; replaced by held-out residuals."""
+KIND: Mapping[str, str] = {
+    **{f"{kind}_{dtype}": kind for kind in WORK_CLASSES for dtype in ("half", "fp32")},
+    "memory": "memory",
+}
+"""Part of a step that a class of work belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,8 @@ def step(
     )
     parts["optimizer"] = _optimizer_s(job, trainable, offer.count, card_rates)
     parts["communication"] = _communication_s(job, profile, offer, compute_s, accumulation)
-    return StepTime(Range.around(sum(parts.values()), FORMULA_FACTOR), parts, "formula")
+    total_s = Range.around(sum(parts.values()), card_rates.range_factor)
+    return StepTime(total_s, parts, "formula")
 
 
 def setting(job: Job, profile: ModelProfile) -> Setting:
@@ -89,11 +93,10 @@ def compute_parts_s(point: Point, card_rates: Rates, batch: int) -> dict[str, fl
     parts: dict[str, float] = {}
     kernels = 0.0
     for name, work in point.work.items():
-        kind = name.partition("_")[0]
         gflop = work.gflop + work.gflop_per_clip * batch
         gib = work.gib + work.gib_per_clip * batch
-        rate = card_rates.gflop_per_s.get(name, card_rates.gflop_per_s["memory_fp32"])
-        seconds = max(gflop / rate, gib / card_rates.gib_per_s)
+        seconds = gflop * card_rates.s_per_gflop[name] + gib * card_rates.s_per_gib[name]
+        kind = KIND[name]
         parts[kind] = parts.get(kind, 0.0) + seconds
         kernels += work.kernels
     parts["launch"] = max(0.0, kernels * card_rates.launch_s - sum(parts.values()))
@@ -101,7 +104,7 @@ def compute_parts_s(point: Point, card_rates: Rates, batch: int) -> dict[str, fl
 
 
 def _stream_s(moved_bytes: float, card_rates: Rates) -> float:
-    return moved_bytes / 2**30 / card_rates.gib_per_s
+    return moved_bytes / 2**30 * card_rates.stream_s_per_gib
 
 
 def _optimizer_s(job: Job, trainable: int, count: int, card_rates: Rates) -> float:
