@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -12,6 +12,7 @@ from bench import agreement
 from bench.agreement import Agreement
 from bench.check import Context, describe
 from calc import repository
+from calc.estimate import Range
 from calc.runs import Measured
 from ui import accuracy_view, measured_chart, published
 from ui.data import data
@@ -44,7 +45,10 @@ def upload() -> None:
     found = check_upload(given.name, given.getvalue(), _context())
     _verdict(found)
     if found.checked.rows:
-        _rows(found.checked.rows)
+        beside(
+            found.checked.rows, "upload", lambda row: row.measured.row.checkpointing,
+            t("measurements.upload_table"),
+        )  # fmt: skip
     if found.is_good:
         _pull_request(found)
 
@@ -62,16 +66,16 @@ def _verdict(found: Uploaded) -> None:
         st.info(t("measurements.upload_outside"), icon=":material/science:")
 
 
-def _rows(rows: Sequence[Agreement]) -> None:
-    """Predicted against measured for the rows of one file."""
-    memory = [point for row in rows if (point := memory_point(row))]
-    time = [point for row in rows if (point := time_point(row))]
+def beside(rows: Sequence[Agreement], key: str, by: Callable[[Agreement], str], alt: str) -> None:
+    """Memory and time of measured rows against their predictions, in groups, then the table."""
+    memory = [point for row in rows if (point := memory_point(row, by(row)))]
+    time = [point for row in rows if (point := time_point(row, by(row)))]
     for column, points, unit in zip(st.columns(2), (memory, time), ("gib", "s"), strict=True):
         with column:
             if points:
                 st.markdown(f"**{t(f'measurements.agreement_{_PLOT[unit]}')}**")
-                plot(points, unit, f"upload_{unit}", t("measurements.agreement_upload"))
-    run_table(rows, t("measurements.upload_table"))
+                plot(points, unit, f"{key}_{unit}", t("measurements.agreement_runs"))
+    run_table(rows, alt)
 
 
 def _pull_request(found: Uploaded) -> None:
@@ -92,25 +96,28 @@ def _pull_request(found: Uploaded) -> None:
 _PLOT = {"gib": "memory", "s": "time"}
 
 
-def memory_point(row: Agreement) -> dict[str, Any] | None:
+def memory_point(row: Agreement, group: str) -> dict[str, Any] | None:
     """A row's peak in GiB beside its prediction; None where either is not known."""
     if row.memory_ratio is None or row.formula_gib is None:
         return None
-    return _point(row, row.measured.allocated_gib, row.formula_gib, row.memory_ratio)
+    return _point(row, group, row.measured.allocated_gib, row.formula_gib, row.memory_ratio)
 
 
-def time_point(row: Agreement) -> dict[str, Any] | None:
+def time_point(row: Agreement, group: str) -> dict[str, Any] | None:
     """A row's step in seconds beside its prediction; None where either is not known."""
-    if row.time_ratio is None or row.formula_s is None or row.measured.step_s is None:
+    if row.time_ratio is None or row.formula_s is None:
         return None
-    return _point(row, row.measured.step_s, row.formula_s, row.time_ratio)
+    return _point(row, group, row.measured.step_s, row.formula_s, row.time_ratio)
 
 
-def _point(row: Agreement, measured: Any, predicted: Any, ratio: float) -> dict[str, Any]:
+def _point(
+    row: Agreement, group: str, measured: float | None, predicted: Range, ratio: float
+) -> dict[str, Any]:
+    one = row.measured
     return {
         "predicted": predicted.mid, "low": predicted.low, "high": predicted.high,
-        "measured": measured, "group": row.measured.row.checkpointing,
-        "name": describe(row.measured), "ratio": f"{ratio:.2f}",
+        "measured": measured, "group": group, "ratio": f"{ratio:.2f}",
+        "name": f"{one.run.model} {one.run.precision} {describe(one)}",
     }  # fmt: skip
 
 
@@ -236,6 +243,7 @@ def measured_runs() -> None:
     """The table of everything people have sent in."""
     rows = stored_rows()
     if rows:
-        run_table(rows, t("measurements.runs_alt", rows=len(rows)))
+        alt = t("measurements.runs_alt", rows=len(rows))
+        beside(rows, "runs", lambda row: row.measured.run.card, alt)
     else:
         st.info(t("measurements.runs_none"), icon=":material/science:")

@@ -279,7 +279,7 @@ Since driver 536.40 Windows lets a program that runs out of card memory [go on i
     "limits_text": (
         """
 - `torch.compile` and CUDA graphs: they fuse kernels and reuse buffers, so memory and speed both differ.
-- cuDNN's workspaces as such: an allowance covers them on average; at batch 1 of a convolutional net it may not.
+- cuDNN's workspaces: in the first steps of a convolutional net at a small batch they can be the peak.
 - Validation during training, online encoders (VAE, text), GPU data augmentation: enter them as extra memory.
 - Tensor, sequence and pipeline parallelism, offloading to CPU or disk, FP8 training, LoRA.
 - Frames and sizes between the traced ones: windows pad, so the steps in between are not smooth, and ClipFit does not guess.
@@ -287,7 +287,7 @@ Since driver 536.40 Windows lets a program that runs out of card memory [go on i
 """,
         """
 - `torch.compile` 和 CUDA Graph：会融合内核、复用缓冲区，显存和速度都会变。
-- cuDNN 工作区本身：用一个平均余量覆盖；卷积网络在批为 1 时可能不够。
+- cuDNN 工作区：卷积网络在小批、最初几步时，它可能才是峰值。
 - 训练中的验证、在线编码器（VAE、文本）、GPU 数据增强：请填进“额外显存”。
 - 张量、序列、流水线并行，卸载到 CPU 或磁盘，FP8 训练，LoRA。
 - 追踪点之间的帧数与边长：窗口要补齐，中间不是平滑的，ClipFit 不去猜。

@@ -49,9 +49,9 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{rows} rows, predicted against measured; the middle row is off by {median:.1%}.",
         "{rows} 行，预测与实测对照；误差中位数 {median:.1%}。",
     ),
-    "agreement_upload": (
-        "The rows of your file against the formula.",
-        "你的文件各行与公式预测的对照。",
+    "agreement_runs": (
+        "Measured rows against the formula; the table below has the figures.",
+        "实测各行与公式预测的对照，数字见下表。",
     ),
     "predicted_mib": ("Predicted, MiB", "预测（MiB）"),
     "measured_mib": ("Published, MiB", "公开值（MiB）"),
