@@ -73,9 +73,11 @@ UNSHARDED_SHARE = 0.25
 """FSDP holds the block it computes and the next one whole: taken as a quarter of the weights."""
 
 RATIO_UNKNOWN = AllocatorRatio(
-    "", "", "", "", reserved=(1.02, 1.10, 1.20), cap=(1.0, 1.06, 1.12), calm=(1.02, 1.08, 1.18)
-)
-"""Where no replay of the allocator was made: the span of replays of Video Swin-T."""
+    "", "", "", "", reserved=(1.02, 1.10, 1.20), cap=(1.0, 1.06, 1.12), calm=(1.02, 1.08, 1.18),
+    rounding_mib=(20.0, 40.0, 80.0),
+)  # fmt: skip
+"""Where no replay of the allocator was made: the span of replays of Video Swin-T, and of block
+remainders over 70 published rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ class MemoryModel:
     """Memory of one job on one GPU of `count`, for any micro-batch.
 
     lines: candidates for the peak with everything that is not resident; resident_mib: parts that
-    are there all the time; add_mib, scale: calibration of the traced sum.
+    are there all the time; add_mib, scale: block remainders and calibration of the traced sum.
     """
 
     lines: tuple[Line, ...]
@@ -165,12 +167,13 @@ def model(job: Job, profile: ModelProfile, accumulation: int = 1, count: int = 1
     shard = 1 if job.sharding == "ddp" else count
     resident = _resident_mib(job, profile, count)
     known = calibration.memory(profile.family, PRECISION_KEY[job.precision])
-    allocated, reserved, cap, calm = _factors(known.low, known.high, _allocator_ratio(job, profile))
+    ratio = _allocator_ratio(job, profile)
+    allocated, reserved, cap, calm = _factors(known.low, known.high, ratio)
     return MemoryModel(
         lines=tuple(_on_gpu(job, profile, line, shard) for line in lines),
         resident_mib=resident,
         base_mib=sum(resident.values()),
-        add_mib=known.add_mib,
+        add_mib=known.add_mib + ratio.rounding_mib[1],
         scale=known.scale,
         allocated=allocated,
         reserved=reserved,

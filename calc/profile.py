@@ -1,4 +1,4 @@
-"""What a trace says about a model: candidates for the memory peak, and work, both affine in batch."""
+"""What a trace says about a model: candidates for the memory peak, and work; affine in batch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from calc.job import Job
 from calc.words import Message
 
-PRECISION_KEY = {"fp32": "fp32", "tf32": "fp32", "fp16": "amp", "bf16": "amp", "bf16-pure": "bf16-pure"}
+PRECISION_KEY = {
+    "fp32": "fp32", "tf32": "fp32", "fp16": "amp", "bf16": "amp", "bf16-pure": "bf16-pure",
+}  # fmt: skip
 """Traced precision of a job's precision: fp16 and bf16 take the same bytes under AMP."""
 
 
@@ -78,7 +80,11 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class AllocatorRatio:
-    """reserved, cap and calm as (low, mid, high) multiples of allocated."""
+    """What PyTorch's allocator makes of live tensors, each (low, mid, high) over batches.
+
+    rounding_mib: remainders of blocks that count as allocated; reserved, cap and calm: multiples
+    of allocated, those remainders included.
+    """
 
     precision: str
     checkpointing: str
@@ -87,6 +93,7 @@ class AllocatorRatio:
     reserved: tuple[float, float, float]
     cap: tuple[float, float, float]
     calm: tuple[float, float, float]
+    rounding_mib: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ def profile(**changes: object) -> ModelProfile:
         "traced": {}, "points": _points(),
         "allocator": tuple(
             AllocatorRatio(precision, checkpointing, attention, segments,
-                           (1.02, 1.1, 1.2), (1.0, 1.04, 1.08), (1.02, 1.06, 1.12))
+                           (1.02, 1.1, 1.2), (1.0, 1.04, 1.08), (1.02, 1.06, 1.12), (8, 16, 24))
             for precision in PRECISIONS for checkpointing in PER_CLIP
             for attention in ("sdpa", "eager") for segments in ("default", "expandable")
         ),
