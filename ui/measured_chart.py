@@ -42,7 +42,7 @@ def _chart(groups: tuple[str, ...], predicted: str, measured: str, ratio: str, i
     log = alt.Scale(type="log", nice=False, padding=12)
     x = alt.X("predicted:Q").title(predicted).scale(log)
     y = alt.Y("measured:Q").title(measured).scale(log)
-    legend = alt.Legend(title=None, orient="bottom", columns=4, labelLimit=200)
+    legend = alt.Legend(title=None, orient="bottom", columns=3, labelLimit=110, symbolOpacity=1)
     colour = alt.Color("group:N").scale(_scale(groups, COLOURS)).legend(legend)
     shape = alt.Shape("group:N").scale(_scale(groups, SHAPES)).legend(legend)
     tips = [
