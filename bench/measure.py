@@ -130,6 +130,7 @@ class Bench:
         self._reset_peaks()
         with Sampler(self._gpu()) as sampler:
             steps = self._run_steps(steady_steps(warm.step_ms, limits))
+        self.batches.clips = None  # ends the decoding processes
         learning = self._learning()
         bad = first_non_finite(self.losses) is not None
         clips = len(steps) * self.point.batch

@@ -118,7 +118,7 @@ def point(args: argparse.Namespace, device: str, gpus: int = 1, **setting: Any) 
         memory_limit_gib=args.memory_gib,
         parallel=args.parallel if gpus > 1 else "none",
         gpus=gpus,
-        video_dir=args.video_dir,
+        video_dir=video_folder(args.video_dir),
         workers=args.workers,
         limits=limits(args),
     )
@@ -167,6 +167,13 @@ def builder_name(builder: str) -> str:
     if not path.endswith(".py") or not function:
         raise ValueError(f"builder is {builder!r}; write FILE.py:FUNCTION, as in my_model.py:build")
     return slug(f"{Path(path).stem}-{function}")
+
+
+def video_folder(text: str | None) -> str | None:
+    """The folder of clips, if one is given."""
+    if text is not None and not Path(text).is_dir():
+        raise ValueError(f"video-dir is {text!r}, which is no folder; give one with videos in it")
+    return text
 
 
 def absolute_builder(builder: str | None) -> str | None:
