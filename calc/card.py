@@ -41,7 +41,7 @@ class Card:
     nvlink_gb_s_per_direction: per direction; None where the card has none.
     peer_access: True if cards read each other's memory over PCIe by default.
     pcie_gen, tdp_w, ecc, launch: PCIe generation, watts, ECC memory, date ("" if unknown).
-    official: sold by NVIDIA; a rebuilt card is not.
+    source: of the plain fields; official: sold by NVIDIA, which a rebuilt card is not.
     """
 
     name: str
@@ -70,6 +70,7 @@ class Card:
     tdp_w: Sourced
     ecc: bool
     launch: str
+    source: str
     official: bool = True
     note: str = ""
 

@@ -245,6 +245,8 @@ def _with_addresses(record: T, sources: Mapping[str, Source], where: str, proble
             changes[field.name] = dataclasses.replace(
                 value, source=_address(value.source, sources, f"{where}.{field.name}", problems)
             )
+        elif field.name == "source":
+            changes["source"] = _address(value, sources, f"{where}.source", problems)
         elif isinstance(value, Rate):
             addresses = [
                 _address(key, sources, f"{where}.{field.name}", problems) for key in value.sources

@@ -40,6 +40,7 @@ cards:
   tdp_w: {value: 220, source: a}
   ecc: false
   launch: "2020-09-17"
+  source: a
 """
 
 
