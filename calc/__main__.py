@@ -18,7 +18,7 @@ from calc.words import LANGUAGES
 FLAGS = {"cards": "--card", "prices": "--price", "buy_prices": "--buy-price"}
 """Flags that may be repeated are singular."""
 
-USAGE = "python -m calc compare | accuracy; --help after either shows its flags"
+USAGE = "compare or accuracy, as in python -m calc compare --help"
 
 
 class OneSentence(argparse.ArgumentParser):
@@ -37,10 +37,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _compare(arguments[1:])
     if command == "accuracy":
         return int(importlib.import_module("calc.accuracy").main(arguments[1:]) or 0)
-    helped = command in ("-h", "--help")
-    print(USAGE if helped else f"{command or 'nothing'!r} is not a command; {USAGE}",
-          file=sys.stdout if helped else sys.stderr)  # fmt: skip
-    return 0 if helped else 2
+    if command in ("-h", "--help"):
+        print(f"commands: {USAGE}")
+        return 0
+    given = f"{command!r} is not a command; allowed are" if command else "name a command:"
+    print(f"{given} {USAGE}", file=sys.stderr)
+    return 2
 
 
 def _compare(arguments: Sequence[str]) -> int:
@@ -62,7 +64,8 @@ def _shown(answer: Comparison, parsed: argparse.Namespace) -> str:
 
 def parser() -> argparse.ArgumentParser:
     """The flags of `compare`: one for each input of the job."""
-    made = OneSentence("python -m calc compare", description="Which GPU fits, and which costs less.")
+    about = "Which GPU fits, and which costs less."
+    made = OneSentence("python -m calc compare", description=about, allow_abbrev=False)
     for field in FIELDS:
         _add(made, field)
     made.add_argument("--json", action="store_true", help="print JSON")

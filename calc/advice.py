@@ -18,6 +18,8 @@ from calc.speed import StepTime, step
 from calc.words import Message
 
 SHOWN = 3
+SAME_TIME = 0.005
+"""Half a percent is no difference in time."""
 SAME_JOB, MORE_CARDS, OTHER_JOB = range(3)
 """Order of kinds: the same training, the same on more cards, a training that learns less."""
 
@@ -55,11 +57,17 @@ class _Trial:
 
 @dataclass(frozen=True, slots=True)
 class _Fitting:
-    """A trial that fits on `offer`, and how."""
+    """A trial that fits on `offer`, how, and its time against the job in one go."""
 
     trial: _Trial
     offer: Offer
     fit: Fit
+    time_factor: Range | None = None
+
+    @property
+    def lost(self) -> float:
+        """Time to sort by; unknown is last."""
+        return self.time_factor.mid if self.time_factor else float("inf")
 
 
 def advise(job: Job, profile: ModelProfile, results: Sequence[OfferResult]) -> tuple[Advice, ...]:
@@ -79,17 +87,13 @@ def advise(job: Job, profile: ModelProfile, results: Sequence[OfferResult]) -> t
 def _for_offer(
     job: Job, profile: ModelProfile, offer: Offer, trials: Sequence[_Trial]
 ) -> list[Advice]:
-    fitting = [found for trial in trials for found in _fitting(trial, offer)]
-    once = share(job, offer.count)
-    before = step(job, profile, offer, once, 1)
-    advice = [(found.trial.kind, _advice(job, profile, offer, before, found))
-              for found in _minimal(fitting)]  # fmt: skip
-    advice.sort(key=lambda pair: (pair[0], _lost(pair[1])))
-    return [piece for _, piece in advice[:SHOWN]]
-
-
-def _lost(advice: Advice) -> float:
-    return advice.time_factor.mid if advice.time_factor else float("inf")
+    before = step(job, profile, offer, share(job, offer.count), 1)
+    fitting = [
+        _timed(found, profile, before) for trial in trials for found in _fitting(trial, offer)
+    ]
+    best = [one for one in fitting if not any(_beats(other, one) for other in fitting)]
+    best.sort(key=lambda one: (one.trial.kind, one.lost))
+    return [_advice(job, offer, one) for one in best[:SHOWN]]
 
 
 def _trials(job: Job, profile: ModelProfile, count: int) -> list[_Trial]:
@@ -143,45 +147,37 @@ def _fitting(trial: _Trial, asked: Offer) -> Iterator[_Fitting]:
         yield _Fitting(trial, offer, found)
 
 
-def _minimal(found: Sequence[_Fitting]) -> list[_Fitting]:
-    """Without those that contain another that does as well."""
-    return [one for one in found if not any(_contains(one, other) for other in found)]
+def _timed(found: _Fitting, profile: ModelProfile, before: StepTime | None) -> _Fitting:
+    """With its time against the job in one go on the asked offer, were memory no limit."""
+    micro, parts = found.fit.micro_batch, found.fit.accumulation
+    if before is None or micro is None or parts is None:
+        return found
+    after = step(found.trial.plan.job, profile, found.offer, micro, parts)
+    factor = None if after is None else _ratio(after.total_s, before.total_s)
+    return _Fitting(found.trial, found.offer, found.fit, factor)
 
 
-def _contains(one: _Fitting, other: _Fitting) -> bool:
-    """Whether `one` asks for more than `other` without fewer micro-batches."""
+def _beats(one: _Fitting, other: _Fitting) -> bool:
+    """Whether `one` does with less what `other` does: fewer changes and no more time."""
     if one is other or one.trial.kind != other.trial.kind:
         return False
     if one.trial.kind == MORE_CARDS:
-        return _needs(one) > _needs(other)
-    more = one.trial.changes.items() > other.trial.changes.items()
-    return more and (one.fit.accumulation or 0) >= (other.fit.accumulation or 0)
+        return _needs(one) < _needs(other)
+    fewer = one.trial.changes.items() < other.trial.changes.items()
+    parts = (one.fit.accumulation or 0, other.fit.accumulation or 0)
+    return fewer and one.lost <= other.lost * (1 + SAME_TIME) and parts[0] <= parts[1]
 
 
 def _needs(one: _Fitting) -> tuple[int, bool]:
     return one.trial.count, one.trial.changes["sharding"] == "fsdp"
 
 
-def _advice(
-    job: Job, profile: ModelProfile, asked: Offer, before: StepTime | None, found: _Fitting
-) -> Advice:
-    factor = _time_factor(profile, before, found)
+def _advice(job: Job, asked: Offer, found: _Fitting) -> Advice:
     words = tuple(_change_words(job, found))
-    params = {"offer": asked.text, "changes": words, "time": _time_words(factor)}
+    params = {"offer": asked.text, "changes": words, "time": _time_words(found.time_factor)}
     cards = {"cards": (found.offer.text,)} if found.trial.kind == MORE_CARDS else {}
     changes = {**cards, **found.trial.changes}
-    return Advice(asked.text, changes, found.fit, factor, Message("advice", params))
-
-
-def _time_factor(
-    profile: ModelProfile, before: StepTime | None, found: _Fitting
-) -> Range | None:
-    """Time with the changes against the job in one go on the asked offer, were memory no limit."""
-    micro, parts = found.fit.micro_batch, found.fit.accumulation
-    if before is None or micro is None or parts is None:
-        return None
-    after = step(found.trial.plan.job, profile, found.offer, micro, parts)
-    return None if after is None else _ratio(after.total_s, before.total_s)
+    return Advice(asked.text, changes, found.fit, found.time_factor, Message("advice", params))
 
 
 def _ratio(after: Range, before: Range) -> Range:
@@ -205,7 +201,7 @@ def _time_words(factor: Range | None) -> Message:
     if factor is None:
         return Message("advice_time_unknown")
     percent = factor.mid - 1
-    if abs(percent) < 0.005:
+    if abs(percent) < SAME_TIME:
         return Message("advice_time_same")
     key = "advice_time_longer" if percent > 0 else "advice_time_shorter"
     return Message(key, {"percent": abs(percent)})
