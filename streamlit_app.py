@@ -1,4 +1,7 @@
-"""ClipFit's app: page settings, language and navigation. The pages are in `ui/pages`."""
+"""ClipFit's app: page settings, language, navigation and the inputs that two pages share.
+
+The pages are in `ui/pages`.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,21 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui import inputs, share
+from ui import inputs, layout, share
 from ui.text import t
 
 SIDEBAR_PX = 270
+# The pages, the first one at the root of the address, each with its icon.
+ICONS = {
+    "calculator": "calculate",
+    "cards": "view_list",
+    "measurements": "science",
+    "guide": "menu_book",
+}
 
 st.set_page_config(
     page_title="ClipFit",
-    page_icon=":material/movie:",
+    page_icon=str(Path(__file__).parent / "ui" / "icon.svg"),
     layout="wide",
     initial_sidebar_state=SIDEBAR_PX,
 )
@@ -24,20 +34,20 @@ with st.container(horizontal=True, vertical_alignment="center", key="header"):
     inputs.language_choice()
 title.markdown(f"**ClipFit** · {t('common.tagline')}", width="stretch")
 
-PAGES = ("calculator", "cards", "measurements", "guide")
-ICONS = dict(zip(PAGES, ("calculate", "view_list", "science", "menu_book"), strict=True))
+PAGES = {
+    name: st.Page(
+        f"ui/pages/{name}.py",
+        title=t(f"common.page_{name}"),
+        icon=f":material/{icon}:",
+        url_path=None if name == "calculator" else name,
+        default=name == "calculator",
+    )
+    for name, icon in ICONS.items()
+}
+page = st.navigation(list(PAGES.values()), position="top")
 
-st.navigation(
-    [
-        st.Page(
-            f"ui/pages/{name}.py",
-            title=t(f"common.page_{name}"),
-            icon=f":material/{ICONS[name]}:",
-            url_path=None if name == "calculator" else name,
-            default=name == "calculator",
-        )
-        for name in PAGES
-        if Path(__file__).with_name("ui").joinpath("pages", f"{name}.py").exists()
-    ],
-    position="top",
-).run()
+if page in (PAGES["calculator"], PAGES["cards"]):
+    layout.reserve(st.container())
+    inputs.main_controls(cards=page == PAGES["calculator"])
+    inputs.sidebar()
+page.run()

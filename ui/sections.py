@@ -224,14 +224,12 @@ def take_away(comparison: Comparison) -> None:
         st.code(summary, language="markdown", wrap_lines=True)
 
 
-def recipes() -> None:
-    """Published recipes as links that set the inputs."""
+def recipes(job: Job) -> None:
+    """Published recipes as links: the visitor's cards and prices with the recipe's inputs."""
+    lines = [
+        f"- [{preset.title}](?{share.query(job.replace(**preset.values), language())}) "
+        + t("calculator.preset_of", gpus=preset.gpus, source=preset.source)
+        for preset in presets.PRESETS
+    ]
     with st.expander(t("calculator.presets_title")):
-        for preset in presets.PRESETS:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                parameters = {key: share.as_text(value) for key, value in preset.values.items()}
-                st.page_link(
-                    "ui/pages/calculator.py", label=preset.title,
-                    query_params={**parameters, "lang": language()},
-                )  # fmt: skip
-                st.caption(f"[{t('calculator.preset_source')}]({preset.source})", width="content")
+        st.markdown("\n".join([*lines, "", t("calculator.preset_note")]))

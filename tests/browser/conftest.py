@@ -17,6 +17,8 @@ ARGUMENTS = [
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 
+expect.set_options(timeout=30_000)
+
 Visit = Callable[..., Page]
 
 
@@ -24,8 +26,8 @@ def settle(page: Page) -> None:
     """Wait until the script has run to its end and everything is drawn."""
     app = page.locator("[data-testid='stApp'][data-test-script-state='notRunning']")
     expect(app).to_be_attached(timeout=30_000)
-    expect(page.locator("[data-testid='stSkeleton']")).to_have_count(0, timeout=30_000)
-    expect(page.locator("[data-stale='true']")).to_have_count(0, timeout=30_000)
+    expect(page.locator("[data-testid='stSkeleton']")).to_have_count(0)
+    expect(page.locator("[data-stale='true']")).to_have_count(0)
 
 
 @pytest.fixture(scope="session")

@@ -1,16 +1,14 @@
-"""The calculator: the answer, the inputs, the cards side by side, the charts, what to take away."""
+"""The calculator: the answer, the cards side by side, the charts, what to take away."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from ui import inputs, sections, share
+from calc.job import Job
+from ui import layout, sections, share
 from ui.text import t
 
-answer = st.container()
-inputs.main_controls()
-inputs.sidebar()
-with answer:
+with layout.top():
     comparison = sections.answered()
     if comparison is not None:
         sections.headline(comparison)
@@ -26,5 +24,5 @@ if comparison is not None:
         sections.cost_figure(comparison)
     sections.sweep_figure(comparison.job)
     sections.take_away(comparison)
-sections.recipes()
+sections.recipes(Job() if comparison is None else comparison.job)
 st.caption(t("common.version", **share.versions()))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui import inputs, share, table
+from ui import inputs, layout, share, table
 from ui.text import t
 
-st.markdown(f"### {t('cards.title')}")
-intro = st.empty()
-inputs.main_controls(cards=False)
-inputs.sidebar()
+with layout.top():
+    st.markdown(f"### {t('cards.title')}")
+    intro = st.empty()
 job = table.job_of_all(inputs.card_filters())
 if job is not None:
     table.show(job, intro)

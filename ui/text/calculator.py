@@ -150,7 +150,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "每张图右上角菜单可另存为 PNG 或 SVG。",
     ),
     "presets_title": ("Start from a published recipe", "从公开配方开始"),
-    "preset_source": ("source", "来源"),
+    "preset_of": ("(published with {gpus} GPUs: [source]({source}))", "（原配方用 {gpus} 块 GPU：[来源]({source})）"),
+    "preset_note": (
+        "The batch is the recipe's batch of one GPU. Links open in a new tab, with your cards and prices.",
+        "批大小取原配方单卡的值。链接在新标签页打开，并带上您的显卡与价格。",
+    ),
     "traced_shapes": ("Traced: {frames} frames, {sizes} px.", "已追踪：{frames} 帧，{sizes} 像素。"),
     "params": ("{millions} M parameters.", "{millions} 百万参数。"),
 }
