@@ -113,7 +113,7 @@ def _batches(job: Job) -> None:
     word = "guide.oom_sentence" if batch else "guide.oom_sentence_never"
     st.markdown(t(word, one=found[0][1].mid, batch=batch, limit=limit))
     columns = {
-        t("guide.column_batch"): [batch for batch, _ in found],
+        t("guide.column_batch"): [str(batch) for batch, _ in found],
         t("guide.column_peak"): [f"{peak.mid:.1f}" for _, peak in found],
         t("guide.column_range"): [t("guide.range", low=p.low, high=p.high) for _, p in found],
     }
@@ -253,6 +253,7 @@ def windows() -> None:
 def accuracy() -> None:
     st.markdown(t("guide.accuracy_text"))
     accuracy_view.memory_table()
+    accuracy_view.speed_table("guide")
     st.caption(t("guide.accuracy_more"))
 
 

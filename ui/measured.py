@@ -146,6 +146,7 @@ def agreement_plot() -> None:
     plot(points, "mib", "agreement", alt)
     st.caption(t("measurements.agreement_caption"))
     accuracy_view.memory_table()
+    accuracy_view.speed_table("measurements")
 
 
 def published_table() -> None:

@@ -116,6 +116,89 @@ TEXTS: dict[str, tuple[str, str]] = {
         "to {high:.0%}). Too low: share of rows whose prediction is below the published peak.",
         "{n} 条公开峰值中有 {covered} 条落在 90% 范围内（该比例的 95% 区间：{low:.0%} 至 {high:.0%}）。偏低占比：预测低于公开峰值的行所占比例。",
     ),
+    "ladder": (
+        "Largest batch of image models on a 24 GB RTX 3090, as timm found it out by trying: the very step "
+        "for {exact} of {n}, within one step for {within_one}, too large for {too_large}; each family "
+        "predicted without itself.",
+        "24 GB 的 RTX 3090 上图像模型的最大批（timm 逐档试出）：{n} 个中 {exact} 个完全一致，{within_one} 个相差不超过一档，{too_large} 个偏大；每个系列都在排除自身后预测。",
+    ),
+    "speed_show": ("Grade speed too (takes some seconds)", "也给速度评分（需数秒）"),
+    "speed_grading": ("Grading on published figures", "正在用公开数字评分"),
+    "speed_alt": ("Error of predicted speed by claim", "各项速度预测的误差"),
+    "speed_shown": (
+        "The ratio of the two cards is predicted per model: {n} workloads of pairs could be traced "
+        "({needed} needed for that claim).",
+        "两卡速度比按模型预测：成对任务中有 {n} 个可以追踪（至少需要 {needed} 个）。",
+    ),
+    "speed_not_shown": (
+        "Only {n} workloads measured on both cards could be traced, {needed} are needed to show that a "
+        "ratio per model is better: so the ratio of two cards is one constant with its range. No public "
+        "pair is video training.",
+        "在两块卡上都测过、又能追踪的任务只有 {n} 个，要证明按模型预测更好至少需要 {needed} 个；所以两卡速度比用一个带范围的常数。公开数据里没有一对是视频训练。",
+    ),
+    "column_claim": ("Claim", "项目"),
+    "column_mean": ("Mean", "平均"),
+    "claim_step_time_family_left_out_rtx_3090": (
+        "step time on the RTX 3090, family left out",
+        "RTX 3090 每步耗时（排除同系列）",
+    ),
+    "claim_without_grouped_convolutions": (
+        "– without grouped convolutions",
+        "– 不含分组卷积",
+    ),
+    "claim_step_time_of_a_new_model_on_another_card": (
+        "step time of a new model on another card",
+        "新模型在另一块卡上的每步耗时",
+    ),
+    "claim_one_row_a_model_card_and_precision": (
+        "– one row a model, card and precision",
+        "– 每个模型、显卡、精度只取一行",
+    ),
+    "claim_step_time_from_a_batch_nearby_same_model_and_card": (
+        "step time from a batch nearby, same model and card",
+        "由相近批大小推算的每步耗时（同模型同卡）",
+    ),
+    "claim_speed_against_the_rtx_3090_half_workload_left_out": (
+        "speed against the RTX 3090, half precision, workload left out",
+        "相对 RTX 3090 的速度，半精度（排除该任务）",
+    ),
+    "claim_card_factor_half_card_left_out": (
+        "factor of a card, half precision, card left out",
+        "显卡系数，半精度（排除该卡）",
+    ),
+    "claim_step_on_a_card_left_out_half": (
+        "step on a card left out, half precision",
+        "未见过的显卡上每步耗时，半精度",
+    ),
+    "claim_speed_against_the_rtx_3090_tf32_workload_left_out": (
+        "speed against the RTX 3090, TF32, workload left out",
+        "相对 RTX 3090 的速度，TF32（排除该任务）",
+    ),
+    "claim_card_factor_tf32_card_left_out": (
+        "factor of a card, TF32, card left out",
+        "显卡系数，TF32（排除该卡）",
+    ),
+    "claim_step_on_a_card_left_out_tf32": (
+        "step on a card left out, TF32",
+        "未见过的显卡上每步耗时，TF32",
+    ),
+    "claim_ratio_a100_40gb_rtx_4090_workload_left_out": (
+        "ratio A100 40GB / RTX 4090, workload left out",
+        "A100 40GB / RTX 4090 速度比（排除该任务）",
+    ),
+    "claim_in_one_software_on_both_cards": (
+        "– in one software on both cards",
+        "– 两卡软件相同",
+    ),
+    "claim_baseline_one_constant": ("– baseline: one constant", "– 基线：一个常数"),
+    "claim_share_of_speed_kept_on_2_to_8_gpus_resnet_50": (
+        "share of speed kept on 2 to 8 GPUs, ResNet-50",
+        "2 至 8 卡的速度保持率，ResNet-50",
+    ),
+    "claim_on_lambda_s_a100_sxm4_machines": (
+        "– on Lambda's A100 SXM4 machines",
+        "– Lambda 的 A100 SXM4 机器",
+    ),
     "not_validated": (
         "Not validated on a GPU yet: the emulation of autocast, checkpointing, and the smallest limit "
         "that works (cap). Published rows are mostly fp32 convolutional nets trained with SGD: they say "
