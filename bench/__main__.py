@@ -58,6 +58,7 @@ def _overview() -> int:
 
 def _run(words: Sequence[str], name: str | None) -> int:
     args = parser(name).parse_args(words)
+    args.words = list(words)  # files say which command made them
     return int(importlib.import_module(COMMANDS[args.command][0]).main(args))
 
 

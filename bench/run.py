@@ -139,7 +139,7 @@ def growing_file(
         card=card_of(machine.environment),
         environment=machine.environment,
         calibration=machine.calibration,
-        command=public_command(sys.argv[1:]),
+        command=public_command(args.words),
         who=args.contributor,
     )
     usual = Path("runs-cpu") if point.device == "cpu" else Path("measurements/runs")
