@@ -97,7 +97,7 @@ class Bytes:
 VIT_AMP = Bytes(24, 4, 2, 0, 16, 14, 2, 2, 12, 4, 6, 4, 6, 4, 6, 14, 0)
 VIT_FP32 = Bytes(32, 8, 4, 0, 12, 8, 4, 4, 16, 8, 4, 8, 8, 8, 8, 16, 4)
 DIVIDED_AMP = Bytes(36, 4, 4, 4, 20, 16, 2, 2, 24, 4, 6, 4, 6, 4, 6, 26, 0)
-DIVIDED_FP32 = Bytes(60, 8, 4, 8, 24, 16, 4, 4, 32, 8, 4, 8, 8, 8, 8, 28, 4)
+DIVIDED_FP32 = Bytes(60, 8, 4, 8, 24, 16, 0, 4, 32, 8, 4, 8, 16, 8, 8, 28, 4)
 """Autocast keeps norms' inputs in fp32 and their outputs as one half copy per linear layer."""
 
 LOG_SUM_BYTES = 4.0
@@ -220,7 +220,8 @@ class Sizes:
     unit: float
     keep: float
     scores: float
-    clip: float
+    clip: float  # the clip, with its half copy under autocast
+    clip_alone: float
     cast: float  # weights of all blocks in half precision, 0 without autocast
     block_cast: float
     gradients: float  # weights
@@ -255,7 +256,8 @@ def _sizes(shape: Shape, job: Job, key: str) -> Sizes:
         unit=unit,
         keep=keep + NORM_BYTES * shape.tokens / MIB,
         scores=0.0 if job.attention == "sdpa" else largest,
-        clip=pixels * {"amp": 6, "fp32": 4, "bf16-pure": 2}[key],
+        clip=pixels * (grad_bytes + cast_bytes),
+        clip_alone=pixels * grad_bytes,
         cast=cast_bytes * (params - _head(shape)) / MIB,
         block_cast=cast_bytes * _matrices(shape) / MIB,
         gradients=grad_bytes * params / MIB,
@@ -317,7 +319,7 @@ def _head_lines(shape: Shape, table: Bytes, sizes: Sizes) -> tuple[Line, ...]:
         (table.once + table.once_r * shape.mlp_ratio) * sizes.unit,
         table.scores_once * sizes.scores + table.scores_once_rest * sizes.unit,
     )
-    head = Line("optimizer", sizes.head_gradients, 0, sizes.clip, 0, 0)
+    head = Line("optimizer", sizes.head_gradients, 0, sizes.clip_alone, 0, 0)
     return (Line("forward", 0, 0, sizes.clip, sizes.block_cast / 3, once), head)
 
 
@@ -338,7 +340,7 @@ def _recomputed(shape: Shape, table: Bytes, sizes: Sizes) -> float:
 
 
 def _optimizer(sizes: Sizes) -> Line:
-    return Line("optimizer", sizes.gradients, 0, sizes.clip, 0, 0)
+    return Line("optimizer", sizes.gradients, 0, sizes.clip_alone, 0, 0)
 
 
 def _accumulated(line: Line, gradients: float, fresh: float) -> Line:

@@ -60,10 +60,10 @@ def test_memory_is_within_3_percent_of_every_trace(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(LIBRARY))
 def test_parameters_are_exactly_the_library_models(name: str) -> None:
     traced = library(name)
-    frames, size = traced.frames()[0], 224
-    mine = custom.profile(same_shape(name, Job(frames=frames, size=size)))
+    largest = Job(frames=traced.frames()[-1], size=traced.sizes()[-1])  # position embeddings grow
+    mine = custom.profile(same_shape(name, largest))
     assert mine.trainable["full"] == traced.trainable["full"]
-    assert mine.weights_mib == pytest.approx(dict(traced.weights_mib), rel=1e-3)
+    assert mine.weights_mib == pytest.approx(dict(traced.weights_mib), rel=5e-3)  # of the published shape
 
 
 @pytest.mark.parametrize("name", sorted(LIBRARY))
