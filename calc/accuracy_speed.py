@@ -18,10 +18,12 @@ from typing import Any
 from calc.accuracy_memory import wilson
 from calc.card import Card
 from calc.measurements import load_cards
+from calc.network import exchange, exposed_s, link
 from calc.speed_fit import (
     REFERENCE,
     Cell,
     Observed,
+    datasheet_seconds,
     fit_cards,
     fit_classes,
     fit_specs,
@@ -29,7 +31,16 @@ from calc.speed_fit import (
     quantile,
     specs,
 )
-from calc.speed_rows import Pair, cells, observed, pairs
+from calc.speed_rows import (
+    Pair,
+    Published,
+    cells,
+    model_name,
+    observed,
+    pairs,
+    published,
+    work_of,
+)
 
 FOLDS = 8
 """Whole families are dealt over this many folds; a fold is predicted from the others."""
@@ -134,9 +145,10 @@ def _item(row: Observed, classes: Mapping[str, float]) -> Item:
     return Item(row.name, row.family, REFERENCE, "timm results", predicted, row.measured_s)
 
 
-def grouped_convolutions() -> frozenset[str]:
-    """Models with grouped convolutions of several channels, which no video model has."""
-    return frozenset(row.name for row in observed() if row.seconds["groupconv_flop"] > 0)
+def without_grouped(items: Sequence[Item]) -> list[Item]:
+    """Items without grouped convolutions of several channels, which no video model has."""
+    grouped = {row.name for row in observed() if row.seconds["groupconv_flop"] > 0}
+    return [item for item in items if item.name not in grouped]
 
 
 # --- Another card -------------------------------------------------------------------------------
@@ -252,20 +264,128 @@ def always_4090(items: Iterable[Item]) -> Iterator[Item]:
         yield Item(item.name, item.group, item.card, item.source, SWEPT[0], item.measured)
 
 
+# --- Several GPUs -------------------------------------------------------------------------------
+
+
+ANOMALOUS = frozenset({"A100 40GB SXM4", "A100 80GB SXM4"})
+"""Lambda's virtual machines with several A100 SXM4: half of the speed of one GPU is lost, as over
+no NVLink at all. Reported apart."""
+
+
+@cache
+def scaling() -> tuple[Item, ...]:
+    """ResNet-50 on 2 to 8 GPUs: throughput of one GPU, kept share predicted, against published."""
+    rows = [row for row in published() if row.workload == "resnet50" and row.stack in TRAINING]
+    alone = {(row.stack, row.card, row.precision): row for row in rows if row.gpus == 1}
+    return tuple(
+        _scaled(row, one)
+        for row in rows
+        if row.gpus > 1 and (one := alone.get((row.stack, row.card, row.precision)))
+    )
+
+
+def _scaled(row: Published, one: Published) -> Item:
+    label = f"{row.gpus}x {row.card} {row.precision}"
+    step_s = (one.batch or RESNET_BATCH) / one.per_s
+    moved = exchange("ddp", RESNET_GB, RESNET_GB, row.gpus, 1)
+    waits_s = exposed_s(moved, link(_card(row.card)), step_s, row.gpus)
+    kept = step_s / (step_s + waits_s)
+    return Item(label, row.card, row.card, row.stack, kept, row.per_s / one.per_s / row.gpus)
+
+
+RESNET_GB = 25.6e6 * 4 / 1e9
+"""Gradients of ResNet-50 in fp32, GB."""
+RESNET_BATCH = 1024
+"""Where Lambda does not state the batch."""
+
+
+# --- New models in other software, and batches nearby --------------------------------------------
+
+
+@cache
+def elsewhere() -> tuple[Item, ...]:
+    """Traced models trained in other software, on any card: everything predicted, nothing seen.
+
+    Classes come from timm's models without this family, the card's factor from the other
+    workloads. The software of the source is part of the error: Lambda's BERT under AMP runs fused
+    kernels that eager PyTorch has not.
+    """
+    rows = [row for row in published() if _is_elsewhere(row)]
+    return tuple(item for row in rows if (item := _elsewhere(row)) is not None)
+
+
+def _is_elsewhere(row: Published) -> bool:
+    trained = row.gpus == 1 and row.mode == "train"
+    return trained and row.precision != "fp32" and row.stack in ABSOLUTE and (row.batch or 0) >= 8
+
+
+def _elsewhere(row: Published) -> Item | None:
+    trace = work_of(row)
+    if trace is None or any(kind.startswith("groupconv") for kind in trace.work):
+        return None
+    factors = _factors_without(model_name(row.workload), row.precision)
+    if row.batch is None or row.card not in factors:
+        return None
+    seconds = datasheet_seconds(trace.work, row.batch, trace.params, contiguous=True)
+    predicted = predict_s(seconds, _classes_without(trace.family)) / factors[row.card]
+    name = f"{row.workload} {row.precision} batch {row.batch}"
+    return Item(name, trace.family, row.card, row.stack, predicted, row.batch / row.per_s)
+
+
+ABSOLUTE = ("lambda-pt1.13", "lambda-pt2.3", "milabench")
+"""Stacks that state throughput and batch of a model that could be traced."""
+
+
+@cache
+def _classes_without(family: str) -> Mapping[str, float]:
+    return fit_classes([row for row in observed() if row.family != family])
+
+
+@cache
+def nearby() -> tuple[Item, ...]:
+    """A step from the same model on the same card at up to twice or half the batch (milabench)."""
+    items = [item for item in elsewhere() if item.source == "milabench"]
+    batch_of = {item: int(item.name.rsplit(" ", 1)[1]) for item in items}
+    found: list[Item] = []
+    for one in items:
+        others = [o for o in items if _model_card(o) == _model_card(one) and o is not one]
+        near = [o for o in others if 0.5 <= batch_of[o] / batch_of[one] <= 2]
+        if near and {batch_of[o] for o in near} != {batch_of[one]}:
+            other = min(near, key=lambda o: (batch_of[o] == batch_of[one], -batch_of[o]))
+            moved = one.predicted * other.measured / other.predicted
+            found.append(Item(one.name, one.group, one.card, one.source, moved, one.measured))
+    return tuple(found)
+
+
+def one_each(items: Sequence[Item]) -> list[Item]:
+    """The largest batch of each model, card, precision and source."""
+    largest: dict[tuple[object, ...], Item] = {}
+    for item in sorted(items, key=lambda item: item.measured):
+        largest[(*_model_card(item), item.source)] = item
+    return list(largest.values())
+
+
+def _model_card(item: Item) -> tuple[str, str]:
+    return item.name.rsplit(" batch ", 1)[0], item.card
+
+
 # --- Ranges -------------------------------------------------------------------------------------
 
 
 def held_out_ranges() -> dict[str, float]:
     """90 % range factors for the model of speed, from held-out residuals.
 
-    workload: a new model on the reference card; card: a new workload on a measured card;
-    specs: a card that is known by its datasheet only.
+    model: a new model in other software, on a card with a measured factor; card: the ratio of two
+    measured cards for a new workload; specs: the same where one is known by its datasheet only;
+    nearby: a step moved by a run at a batch nearby.
     """
-    measured = [item for kind in ("half", "tf32") for item in workload_out(kind)]
-    by_datasheet = [item for kind in ("half", "tf32") for item in card_out_rows(kind)]
+    kinds = ("half", "tf32")
     return {
-        "workload": _range(model_out()), "card": _range(measured), "specs": _range(by_datasheet),
-    }  # fmt: skip
+        "model": _range(one_each(elsewhere())),
+        "card": _range([item for kind in kinds for item in workload_out(kind)]),
+        "specs": _range([item for kind in kinds for item in card_out_rows(kind)]),
+        "nearby": _range(nearby()),
+    }
 
 
 def _range(items: Sequence[Item]) -> float:
@@ -278,17 +398,23 @@ def _range(items: Sequence[Item]) -> float:
 def report() -> dict[str, Any]:
     """Every claim about speed with its figure, n, and the rows furthest off."""
     models, ratios = model_out(), ratio_out()
-    grouped = grouped_convolutions()
     constant = tuple(constant_out(list(pairs())))
+    usual = [item for item in scaling() if item.card not in ANOMALOUS]
+    odd = [item for item in scaling() if item.card in ANOMALOUS]
     lambda_only = [item for item in ratios if item.source == "lambda-pt1.13"]
     return {
         "scores": {
             "step time, family left out, RTX 3090": score(models),
-            "- without grouped convolutions": score([m for m in models if m.name not in grouped]),
+            "- without grouped convolutions": score(without_grouped(models)),
+            "step time, new model, other software, any card": score(elsewhere()),
+            "- one row a model, card and precision": score(one_each(elsewhere())),
+            "step time from a batch nearby, same model and card": score(nearby()),
             **_card_scores(),
             "ratio A100 40GB / RTX 4090, workload left out": score(ratios),
             "- in one software on both cards": score(lambda_only),
             "- baseline: one constant": score(constant),
+            "share of speed kept on 2 to 8 GPUs, ResNet-50": score(usual),
+            "- on Lambda's A100 SXM4 machines": score(odd),
         },
         "break_even": {
             "card factors": named_wrongly(ratios),

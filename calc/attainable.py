@@ -64,15 +64,16 @@ class Rates:
 SAME_CHIP = {"V100 32GB SXM2": "V100 16GB SXM2", "RTX 4090 48GB (modified)": "RTX 4090 24GB"}
 """Cards that differ from a measured one in memory size only."""
 
-_cache: dict[tuple[str, str], tuple[Card, Rates | None]] = {}
+_cache: dict[tuple[str, str, bool], tuple[Card, Rates | None]] = {}
 
 
-def rates(card: Card, precision: str) -> Rates | None:
+def rates(card: Card, precision: str, channels_last: bool = False) -> Rates | None:
     """Rates of a card at a job's precision; None where neither measured nor on the datasheet."""
-    found = _cache.get((card.name, precision))
+    key = (card.name, precision, channels_last)
+    found = _cache.get(key)
     if found is None or found[0] is not card:
-        found = (card, _rates(card, precision))
-        _cache[card.name, precision] = found
+        found = (card, _rates(card, precision, channels_last))
+        _cache[key] = found
     return found[1]
 
 
@@ -132,7 +133,7 @@ def ratio_factor(first: Card, second: Card, precision: str) -> float | None:
     return RANGE_FACTOR["specs" if from_datasheet else "card"]
 
 
-def _rates(card: Card, precision: str) -> Rates | None:
+def _rates(card: Card, precision: str, channels_last: bool) -> Rates | None:
     kind = kind_of(card, precision)
     found = factor(card, kind)
     if found is None:
@@ -141,7 +142,7 @@ def _rates(card: Card, precision: str) -> Rates | None:
     byte_s = GB_PER_GIB / REFERENCE_GB_S / speed
     return Rates(
         _s_per_gflop(speed),
-        _s_per_gib(byte_s),
+        _s_per_gib(byte_s, channels_last),
         byte_s * CLASS_MULTIPLE["memory_byte"],
         LAUNCH_S,
         _range_factor(basis),
@@ -159,9 +160,10 @@ def _s_per_gflop(speed: float) -> dict[str, float]:
     } | {"memory": 0.0}
 
 
-def _s_per_gib(byte_s: float) -> dict[str, float]:
+def _s_per_gib(byte_s: float, channels_last: bool) -> dict[str, float]:
     multiples = {kind: CLASS_MULTIPLE[f"{kind}_byte"] for kind in CLASSES}
     multiples["attention"] = CLASS_MULTIPLE["memory_byte"]
+    multiples["conv"] += 0.0 if channels_last else CLASS_MULTIPLE["contiguous_byte"]
     return {
         f"{kind}_{dtype}": multiple * byte_s
         for kind, multiple in multiples.items()
@@ -170,7 +172,7 @@ def _s_per_gib(byte_s: float) -> dict[str, float]:
 
 
 def _range_factor(basis: str) -> float:
-    """Errors of the workload and of the card are independent: their logarithms add in squares."""
-    own = math.log(RANGE_FACTOR["workload"])
-    card = 0.0 if basis == "reference" else math.log(RANGE_FACTOR[basis])
+    """Of a model in software of its own; a card without a measured factor adds its error."""
+    own = math.log(RANGE_FACTOR["model"])
+    card = math.log(RANGE_FACTOR["specs"]) if basis == "specs" else 0.0
     return math.exp(math.hypot(own, card))

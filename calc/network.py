@@ -12,13 +12,21 @@ from dataclasses import dataclass
 from calc.card import Card
 
 NVLINK_SHARE = 0.75
-"""Share of NVLink's one-directional datasheet rate that NCCL's rings reach."""
+"""Share of NVLink's rate in one direction that rings reach; an assumption, since no published
+training row is limited by it."""
 
-PCIE_GB_S: Mapping[int, float] = {3: 10.0, 4: 20.0, 5: 40.0}
-"""GB/s a ring reaches per PCIe generation with peer access, x16."""
+PCIE_GB_S: Mapping[int, float] = {3: 10.0, 4: 20.0, 5: 36.0}
+"""GB/s of a ring over PCIe x16 with peer access, by generation: BERT-base in fp32 on eight RTX 6000
+Ada loses 37 ms for 0.77 GB (21 GB/s), on eight H100 PCIe 24 ms (32 GB/s); generation 3 by its rate.
+lambdal/deeplearning-benchmark at aa5addb6a5, PyTorch 1.13."""
 
-HOST_COPY_SHARE = 0.45
-"""Without peer access every block goes through host memory: written, then read."""
+HOST_SHARE = 0.36
+"""Without peer access every block goes through host memory, written and read. BERT-base on two RTX
+4090 loses 32 ms for 0.22 GB in fp16 and 62 ms for 0.44 GB in fp32, on two RTX 3090 29 and 62 ms:
+7.2 GB/s of 20. Same source; its exchange is not overlapped with backward."""
+
+WAIT_SHARE = 0.02
+"""Waiting for the slowest GPU and for the host, as a share of the step on several GPUs."""
 
 LATENCY_S = 60e-6
 """Start of one collective, per step of the ring."""
@@ -53,7 +61,7 @@ def link(card: Card) -> Link:
     pcie = PCIE_GB_S[card.pcie_gen]
     if card.peer_access:
         return Link("pcie-peer", pcie)
-    return Link("pcie-host", pcie * HOST_COPY_SHARE)
+    return Link("pcie-host", pcie * HOST_SHARE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,4 +102,4 @@ def exposed_s(moved: Exchange, way: Link, compute_s: float, count: int) -> float
     last_bucket_s = min(transfer_s, 2 * DDP_BUCKET_MB / 1e3 / way.gb_s)
     unhidden_s = max(transfer_s - BACKWARD_SHARE * compute_s, last_bucket_s)
     latency_s = LATENCY_S * moved.collectives * (count - 1)
-    return unhidden_s + moved.exposed_gb / way.gb_s + latency_s
+    return unhidden_s + moved.exposed_gb / way.gb_s + latency_s + WAIT_SHARE * compute_s

@@ -62,7 +62,7 @@ def step(
     None where the card's rates are not known or the setting was not traced.
     """
     point = profile.points.get(setting(job, profile))
-    card_rates = rates(offer.card, job.precision)
+    card_rates = rates(offer.card, job.precision, job.channels_last)
     if point is None or card_rates is None:
         return None
     parts = compute_parts_s(point, card_rates, micro_batch)

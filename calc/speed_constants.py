@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 CLASS_MULTIPLE: Mapping[str, float] = {
-    "conv_byte": 0.947,
-    "conv_flop": 1.05,
-    "dwconv_byte": 5.59,
+    "contiguous_byte": 2.97,
+    "conv_byte": 1.1,
+    "conv_flop": 1.06,
+    "dwconv_byte": 5.3,
     "dwconv_flop": 0.0,
-    "gemm_byte": 1.49,
+    "gemm_byte": 1.44,
     "gemm_flop": 0.85,
     "groupconv_byte": 0.0,
-    "groupconv_flop": 16.9,
-    "memory_byte": 1.34,
-    "optimizer_byte": 3.53,
+    "groupconv_flop": 13.1,
+    "memory_byte": 1.35,
+    "optimizer_byte": 3.71,
 }
 CARD_FACTOR: Mapping[str, Mapping[str, float]] = {
     "half": {
@@ -110,6 +111,7 @@ SPEC_EXPONENTS: Mapping[str, tuple[float, float]] = {
 }
 RANGE_FACTOR: Mapping[str, float] = {
     "card": 1.36,
+    "model": 1.64,
+    "nearby": 1.21,
     "specs": 1.55,
-    "workload": 1.34,
 }

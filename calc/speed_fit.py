@@ -29,9 +29,11 @@ CLASSES = ("gemm", "conv", "dwconv", "groupconv")
 """Classes with FLOPs that the reference card's rows cover. Fused attention is not among them."""
 KEYS = (
     *(f"{kind}_flop" for kind in CLASSES), *(f"{kind}_byte" for kind in CLASSES),
-    "memory_byte", "optimizer_byte",
+    "memory_byte", "optimizer_byte", "contiguous_byte",
 )  # fmt: skip
-"""Unknowns: multiples of the datasheet time of FLOPs and of bytes, by class."""
+"""Unknowns: multiples of the datasheet time of FLOPs and of bytes, by class. contiguous_byte: what
+the bytes of dense convolutions cost on top where tensors are not channels-last, because cuDNN turns
+them round for the matrix units and back."""
 
 LOWER = {"gemm_flop": 0.85, "conv_flop": 0.85, "memory_byte": 1.0, "optimizer_byte": 1.0}
 """A kernel is not faster than the card: 0.85 allows for boost clocks 15 % above the datasheet's."""
@@ -53,7 +55,9 @@ class Observed:
     measured_s: float
 
 
-def datasheet_seconds(work: Mapping[str, Work], batch: float, params: int) -> dict[str, float]:
+def datasheet_seconds(
+    work: Mapping[str, Work], batch: float, params: int, contiguous: bool = False
+) -> dict[str, float]:
     """Seconds that the work would take at the reference card's datasheet rates, by key.
 
     >>> round(datasheet_seconds({"gemm_half": Work(0, 7100.0, 0, 0, 1)}, 10, 0)["gemm_flop"], 6)
@@ -67,6 +71,7 @@ def datasheet_seconds(work: Mapping[str, Work], batch: float, params: int) -> di
             found[f"{kind}_flop"] += gflop / 1e3 / REFERENCE_TFLOPS[dtype]
         gib = one.gib + one.gib_per_clip * batch
         found[f"{kind}_byte"] += gib * 2**30 / 1e9 / REFERENCE_GB_S
+    found["contiguous_byte"] = found["conv_byte"] if contiguous else 0.0
     found["optimizer_byte"] = SGD_BYTES_PER_PARAM * params / 1e9 / REFERENCE_GB_S
     return found
 

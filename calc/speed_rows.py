@@ -14,8 +14,9 @@ from calc.measurements import load_published
 from calc.profile import Work
 from calc.speed_fit import REFERENCE, Cell, Observed, datasheet_seconds
 
-TRAINED_ON_REFERENCE = "timm-train-nhwc-pt112"
-"""The stack with hundreds of models on the reference card: the classes are fitted on it."""
+TRAINED_ON_REFERENCE = {"timm-train-nhwc-pt112": False, "timm-train-nchw-pt112": True}
+"""Stacks with models trained on the reference card, which the classes are fitted on, and whether
+their tensors are contiguous rather than channels-last."""
 
 STACK_WEIGHT: Mapping[str, float] = {
     "lambda-pt1.13": 1.0,
@@ -96,12 +97,13 @@ def work_of(row: Published) -> Traced | None:
 
 def observed() -> list[Observed]:
     """Steps on the reference card that the classes are fitted on."""
-    rows = [row for row in published() if row.stack == TRAINED_ON_REFERENCE and row.batch]
+    rows = [row for row in published() if row.stack in TRAINED_ON_REFERENCE and row.batch]
     found = []
     for row in rows:
         trace = work_of(row)
         if trace is not None and row.batch is not None:
-            seconds = datasheet_seconds(trace.work, row.batch, trace.params)
+            contiguous = TRAINED_ON_REFERENCE[row.stack]
+            seconds = datasheet_seconds(trace.work, row.batch, trace.params, contiguous)
             found.append(Observed(row.workload, trace.family, seconds, row.batch / row.per_s))
     return found
 

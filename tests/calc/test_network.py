@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from calc.card import Sourced
-from calc.network import exchange, exposed_s, link
+from calc.network import LATENCY_S, WAIT_SHARE, exchange, exposed_s, link
 from tests.calc import speed_samples as samples
 
 
@@ -26,10 +26,13 @@ def test_fsdp_pays_for_every_micro_step() -> None:
 
 
 def test_long_backward_hides_all_but_the_last_bucket() -> None:
-    card = samples.card()
-    moved = exchange("ddp", 0.1, 0.1, 2, 1)
-    long, short = exposed_s(moved, link(card), 10.0, 2), exposed_s(moved, link(card), 0.0, 2)
-    assert 0 < long < short
+    way = link(samples.card())
+    moved = exchange("ddp", 0.4, 0.4, 2, 1)
+    waits = exposed_s(moved, way, compute_s=10.0, count=2) - WAIT_SHARE * 10.0
+    assert waits == pytest.approx(0.05 / way.gb_s + LATENCY_S)
+    assert exposed_s(moved, way, compute_s=0.0, count=2) == pytest.approx(
+        0.4 / way.gb_s + LATENCY_S
+    )
 
 
 def test_geforce_goes_through_the_host_and_sxm_over_nvlink() -> None:
