@@ -143,8 +143,10 @@ class Team:
         self._announce(point)
         outcome = self._take_part(point, tell)
         reports = [self._hear(f"report/{self.turn}/{rank}") for rank in range(self.place.world_size)]
-        worst = next((report for report in reports if report is not None), None)
-        return outcome if worst is None else Outcome(result=_measured(point, worst))
+        failures = [report for report in reports if report is not None]
+        # a rank that ran out of memory takes the others down with it: their errors are no news
+        failures.sort(key=lambda report: (report["status"] != "oom", not report["broken"]))
+        return Outcome(result=_measured(point, failures[0])) if failures else outcome
 
     def follow(self) -> None:
         """Other ranks: take part in every point until rank 0 is done."""

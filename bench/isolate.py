@@ -30,6 +30,7 @@ LOG_TAIL_CHARACTERS = 2000
 _NAME = r"[^\s\\/'\":,;)]+"
 PATH = re.compile(rf"(?<![^\s'\"(=,;:\[])(?:[A-Za-z]:|~)?(?:[\\/]{_NAME})*[\\/]({_NAME})[\\/]?")
 """An absolute path; its group is the last part."""
+ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,13 +198,15 @@ def sentence(error: BaseException) -> str:
 
 
 def scrub(text: str) -> str:
-    """Leave only the last part of every path, and no host name.
+    """Leave only the last part of every path, and neither host name nor network address.
 
     >>> scrub("see C:\\\\Users\\\\anna\\\\x.py and /tmp/y/z.py:make")
     'see x.py and z.py:make'
     >>> scrub("3 clips/s, 1 / 2, --video-dir=/home/anna/clips/")
     '3 clips/s, 1 / 2, --video-dir=clips'
+    >>> scrub("driver 570.86.15: connection closed by 10.0.0.7:29500")
+    'driver 570.86.15: connection closed by ADDRESS'
     """
-    text = PATH.sub(r"\1", text)
+    text = ADDRESS.sub("ADDRESS", PATH.sub(r"\1", text))
     host = socket.gethostname()
     return re.sub(rf"\b{re.escape(host)}\b", "HOST", text) if len(host) > 3 else text
