@@ -7,6 +7,7 @@ those lines. Bytes inside, MiB (2^20 bytes) in what is returned.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -201,8 +202,7 @@ def timeline(trace: Trace) -> tuple[list[float], list[float], list[float]]:
     count = min(TIMELINE_POINTS, len(found))
     cuts = [round(i * len(found) / count) for i in range(count + 1)]
     highest = [
-        max(found[low:high], key=lambda m: m.at(8))
-        for low, high in zip(cuts, cuts[1:], strict=False)
+        max(found[low:high], key=lambda m: m.at(8)) for low, high in itertools.pairwise(cuts)
     ]
     return (
         [round(end, 3) for end in ends],

@@ -98,7 +98,9 @@ class PerFrame(nn.Module):
 
 
 def _tsn(name: str, frames: int, size: int, attention: str) -> nn.Module:
-    return PerFrame(getattr(importlib.import_module("torchvision.models"), name)(num_classes=CLASSES))
+    return PerFrame(
+        getattr(importlib.import_module("torchvision.models"), name)(num_classes=CLASSES)
+    )
 
 
 # transformers
@@ -253,8 +255,16 @@ def _transformers_specs() -> Iterator[ModelSpec]:
         make=_timesformer, head=("classifier",), layout="BTCHW",
     )  # fmt: skip
     yield divided("timesformer-b", "TimeSformer-B", reference=(8, 224))
-    yield divided("timesformer-hr", "TimeSformer-HR", reference=(16, 448), frames=(8, 16, 32), sizes=(336, 448))
-    yield divided("timesformer-l", "TimeSformer-L", reference=(96, 224), frames=(64, 96), sizes=(224,))
+    yield divided(
+        "timesformer-hr",
+        "TimeSformer-HR",
+        reference=(16, 448),
+        frames=(8, 16, 32),
+        sizes=(336, 448),
+    )
+    yield divided(
+        "timesformer-l", "TimeSformer-L", reference=(96, 224), frames=(64, 96), sizes=(224,)
+    )
     joint = partial(ModelSpec, family="vit", layout="BTCHW", attention=FUSED_OR_NOT)
     for size in VIDEOMAE:
         source = "transformers.VideoMAEForVideoClassification"
@@ -276,7 +286,7 @@ def _transformers_specs() -> Iterator[ModelSpec]:
     )  # fmt: skip
     for size in VJEPA2:
         yield joint(
-            f"vjepa2-{size}", f"V-JEPA 2 ViT-{size}" if size == "g" else f"V-JEPA 2 ViT-{size.upper()}",
+            f"vjepa2-{size}", "V-JEPA 2 ViT-" + {"l": "L", "h": "H", "g": "g"}[size],
             source="transformers.VJEPA2ForVideoClassification", make=partial(_vjepa2, size),
             reference=(16, 256), head=("pooler", "classifier"), frames=(8, 16, 32, 64),
             sizes=(224, 256, 384),
@@ -362,7 +372,7 @@ def _unchanged(tensor: Tensor, *_: Any, **__: Any) -> Tensor:
 
 
 def _positions(tokens: int, width: int) -> Tensor:
-    """Shape of VideoMAE's table of positions, on the CPU as in the library, one number in memory."""
+    """Shape of VideoMAE's table of positions, on the CPU as in the library; one number is kept."""
     return torch.zeros(1, 1, 1, device="cpu").expand(1, tokens, width)
 
 
@@ -387,7 +397,9 @@ def load_builder(text: str) -> Builder:
     """
     file, _, function = text.rpartition(":")
     if not file or not Path(file).is_file():
-        raise ValueError(f"builder is {text!r}; give an existing file and a function: FILE.py:FUNCTION")
+        raise ValueError(
+            f"builder is {text!r}; give an existing file and a function: FILE.py:FUNCTION"
+        )
     spec = importlib.util.spec_from_file_location("clipfit_builder", file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

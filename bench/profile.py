@@ -1,8 +1,8 @@
-"""python -m bench profile: trace a model at every setting and write measurements/models/<id>.yaml.
+"""python -m bench profile: trace a model at every setting, write measurements/models/<id>.yaml.
 
-One affine trace per setting holds for every batch (see `bench.trace`). What is arithmetic stays out:
-optimizer state, EMA, DDP buckets and accumulation are added in calc. The traced step is therefore
-that of plain SGD, which keeps no state and makes no copies.
+One affine trace per setting holds for every batch (see `bench.trace`). What is arithmetic is left
+out: optimizer state, EMA, DDP buckets and accumulation are added in calc. The traced step is
+therefore that of plain SGD, which keeps no state and makes no copies.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import torch
 import yaml
 
-from bench.envelope import accumulate_lines, gradients_bytes, mib, step_lines, timeline
+from bench.envelope import Moment, accumulate_lines, gradients_bytes, mib, step_lines, timeline
 from bench.models import MODELS, ModelSpec, find
 from bench.step import StepConfig
 from bench.trace import Trace, Work, trace_step
@@ -74,12 +74,22 @@ def _others(spec: ModelSpec, frames: int, size: int) -> Iterator[At]:
                 yield At(frames, size, precision, checkpointing, attention, "full")
 
 
-def profile_point(at: At, trace: Trace) -> dict[str, Any]:
-    """The entry of one setting under `points`."""
+def profile_point(at: At, trace: Trace, weights_mib: float | None = None) -> dict[str, Any]:
+    """The entry of one setting under `points`.
+
+    weights_mib: what the profile states for the model. Position embeddings that are larger at this
+    shape than at the published one are added to the fixed activations.
+    """
+    extra_mib = 0.0 if weights_mib is None else _weights_mib(trace) - weights_mib
+
+    def row(line: Moment) -> list[str | float]:
+        phase, gradients, activations, *rest = line.row()
+        return [phase, gradients, round(float(activations) + extra_mib, 2), *rest]
+
     return {
         "at": list(at),
-        "step": [line.row() for line in step_lines(trace)],
-        "accumulate": [line.row() for line in accumulate_lines(trace)],
+        "step": [row(line) for line in step_lines(trace)],
+        "accumulate": [row(line) for line in accumulate_lines(trace)],
         "work": {kind: _work_row(work) for kind, work in sorted(trace.work.items())},
     }
 
@@ -103,23 +113,27 @@ def _short(value: float) -> float:
 
 
 def profile(
-    spec: ModelSpec, wanted: Sequence[At] | None = None, tell: Callable[[str], None] = lambda _: None
+    spec: ModelSpec,
+    wanted: Sequence[At] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """The whole profile of a model as plain data; `wanted` restricts the settings."""
-    points, timelines, weights, gradients, trainable = [], [], {}, {}, {}
+    points, timelines, params = [], [], 0  # the first setting is the published one
+    weights, gradients, trainable = {}, {}, {}
     chosen = list(settings(spec)) if wanted is None else list(wanted)
     for number, at in enumerate(chosen, 1):
         trace = trace_step(at.config(spec.id), affine=True)
-        points.append(profile_point(at, trace))
+        base_mib = weights.setdefault(at.precision, _weights_mib(trace))
+        points.append(profile_point(at, trace, base_mib))
         if at[:2] == spec.reference and at.precision != "bf16-pure" and _ordinary(at):
             ends, fixed, per_clip = timeline(trace)
             timelines.append(
                 {"at": list(at), "phase_ends": ends, "fixed_mib": fixed, "per_clip_mib": per_clip}
             )
-        weights.setdefault(at.precision, _weights_mib(trace))
         gradients.setdefault(at.trainable, {}).setdefault(at.precision, mib(gradients_bytes(trace)))
-        trainable[at.trainable] = {"params": trace.trained_params, "tensors": trace.trained_tensors}
-        params = trace.params
+        trained = {"params": trace.trained_params, "tensors": trace.trained_tensors}
+        trainable.setdefault(at.trainable, trained)
+        params = params or trace.params
         tell(f"{spec.id} {number}/{len(chosen)}")
     _derive_gradients(gradients)
     return {

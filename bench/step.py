@@ -79,7 +79,9 @@ class StepConfig:
     def __post_init__(self) -> None:
         for name, allowed in ALLOWED.items():
             if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; allowed are {', '.join(allowed)}")
+                raise ValueError(
+                    f"{name} is {getattr(self, name)!r}; allowed are {', '.join(allowed)}"
+                )
         for name in ("frames", "size", "batch", "accumulation"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -148,7 +150,10 @@ def _build_registered(config: StepConfig, spec: ModelSpec, device: str) -> Setup
     clips = torch.rand((config.batch, *clip_shape(spec, frames, size)), device=device)
     if spec.pretraining:
         mask = patch_mask(frames, size, config.batch)
-        inputs = {"pixel_values": clips, "bool_masked_pos": mask if device == "meta" else mask.to(device)}
+        inputs = {
+            "pixel_values": clips,
+            "bool_masked_pos": mask if device == "meta" else mask.to(device),
+        }
         return Setup(model, inputs, None, _own_loss)
     targets = torch.randint(0, CLASSES, (config.batch,), device=device)
     return Setup(model, clips, targets, cross_entropy)
@@ -162,7 +167,9 @@ def _build_users(config: StepConfig, builder: Builder, device: str) -> tuple[Set
         elif config.input:
             inputs = torch.rand(config.batch, *config.input)
         else:
-            raise ValueError("a builder needs --input, the shape of one clip, for instance 3,32,224,224")
+            raise ValueError(
+                "a builder needs --input, the shape of one clip, for instance 3,32,224,224"
+            )
     own_loss = builder.loss
     loss_fn = cross_entropy if own_loss is None else lambda outputs, _: own_loss(outputs)
     return Setup(model, inputs, None, loss_fn), builder.blocks and builder.blocks(model)

@@ -18,8 +18,8 @@ import gc
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -83,6 +83,78 @@ class Trace:
     optimizer_kernels: int = 0
 
 
+class ShapeCache:
+    """Runs operators on meta tensors, and a repeated one from memory.
+
+    Layers repeat, and PyTorch spends most of a trace working out the same shapes in Python. Only
+    operators whose results are new tensors of a plain layout are remembered.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Any, list[tuple[Any, ...] | None] | None] = {}
+
+    def run(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """`func(*args, **kwargs)`, or tensors just like those it returned before."""
+        key = self._key(func, args, kwargs)
+        layouts = self._known.get(key) if key is not None else None
+        if layouts is not None:
+            outputs = [layout and _empty(layout) for layout in layouts]
+            return outputs[0] if len(outputs) == 1 else tuple(outputs)
+        result = func(*args, **kwargs)
+        if key is not None and key not in self._known:
+            self._known[key] = _layouts(result, args)
+        return result
+
+    def _key(self, func: Any, args: Any, kwargs: Any) -> Any:
+        if func.is_view or func._schema.is_mutable or func in FREE:
+            return None
+        try:
+            key = (func, _print_of(args), _print_of(tuple(kwargs.items())))
+            hash(key)
+        except TypeError:
+            return None
+        return key
+
+
+def _print_of(tree: Any) -> Any:
+    """What the shape of a result can depend on; TypeError for a tensor with data."""
+    if isinstance(tree, Tensor):
+        if not tree.is_meta:
+            raise TypeError("a tensor with data")
+        return (tree.shape, tree.stride(), tree.dtype)
+    if isinstance(tree, tuple | list):
+        return tuple(_print_of(item) for item in tree)
+    return tree.__class__, tree  # 1, 1.0 and True are equal, and give different dtypes
+
+
+def _layouts(result: Any, args: Any) -> list[tuple[Any, ...] | None] | None:
+    """Shape, strides and dtype of each result; None where one is no plain new tensor."""
+    items = result if isinstance(result, tuple) else (result,)
+    storages = [t.untyped_storage()._cdata for t in tree_leaves(args) if isinstance(t, Tensor)]
+    layouts: list[tuple[Any, ...] | None] = []
+    for item in items:
+        if item is None:
+            layouts.append(None)
+            continue
+        if not isinstance(item, Tensor) or not item.is_meta:
+            return None
+        storage = item.untyped_storage()
+        layout = (item.shape, item.stride(), item.dtype)
+        if (
+            storage._cdata in storages
+            or storage.nbytes() != _empty(layout).untyped_storage().nbytes()
+        ):
+            return None
+        storages.append(storage._cdata)
+        layouts.append(layout)
+    return layouts
+
+
+def _empty(layout: tuple[Any, ...]) -> Tensor:
+    size, stride, dtype = layout
+    return torch.empty_strided(size, stride, dtype=dtype, device="meta")
+
+
 @dataclass(slots=True)
 class _Storage:
     """A storage while it lives, and what is known of it."""
@@ -110,9 +182,10 @@ class Recorder(TorchDispatchMode):
         self.adopted: dict[int, int] = {}
         self.work: dict[str, Work] = {}
         self.optimizer_kernels = 0
+        self.shapes = ShapeCache()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
+        result = self.shapes.run(func, args, kwargs or {})
         outputs = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
         for tensor in outputs:
             self.see(tensor)
@@ -248,10 +321,9 @@ def trace_step(config: StepConfig, affine: bool = False) -> Trace:
     setup = build(run, "meta", _recompute_contexts(run, recorder))
     trained = [p for p in setup.model.parameters() if p.requires_grad]
     tools = make_tools(run.replace(optimizer=IN_PLACE.get(run.optimizer, run.optimizer)), setup)
-    with _host_numbers():
-        _prepare(run, recorder, setup, tools, trained)
+    _prepare(run, recorder, setup, tools, trained)
     hooks = [p.register_post_accumulate_grad_hook(recorder.adopt) for p in trained]
-    with _no_collection(), _host_numbers(), recorder:
+    with _no_collection(), recorder:
         if config.mode == "infer":
             recorder.phase = "forward"
             setup.model.eval()
@@ -280,10 +352,10 @@ def _prepare(
         return
     for parameter in trained:
         parameter.grad = torch.empty_like(parameter)
-    tools.optimizer.step()
+    step = _answering(tools.optimizer.step)
+    step()
     tools.optimizer.zero_grad(set_to_none=True)
-    if config.optimizer in IN_PLACE:
-        tools.optimizer.step = lambda: None  # type: ignore[assignment, method-assign]
+    tools.optimizer.step = _nothing if config.optimizer in IN_PLACE else step
     for tensor in tree_leaves(list(tools.optimizer.state.values())):
         if isinstance(tensor, Tensor):
             recorder.see(tensor, "optimizer")
@@ -349,15 +421,24 @@ def _finish(
 class _HostNumbers(torch.overrides.TorchFunctionMode):
     """Answers where an optimizer asks a meta tensor for its value (Adafactor, step counters)."""
 
+    ANSWERS: ClassVar[dict[str, Any]] = {
+        "item": 1.0, "__float__": 1.0, "__bool__": False, "__int__": 1
+    }  # fmt: skip
+
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")
-        if name in _ANSWERS and isinstance(args[0], Tensor) and args[0].is_meta:
-            return _ANSWERS[name]
+        if name in self.ANSWERS and isinstance(args[0], Tensor) and args[0].is_meta:
+            return self.ANSWERS[name]
         return func(*args, **(kwargs or {}))
 
 
-_ANSWERS: dict[str, Any] = {"item": 1.0, "__float__": 1.0, "__bool__": False, "__int__": 1}
+def _answering(step: Callable[[], Any]) -> Callable[[], None]:
+    def answered() -> None:
+        with _HostNumbers():
+            step()
+
+    return answered
 
 
-def _host_numbers() -> _HostNumbers:
-    return _HostNumbers()
+def _nothing() -> None:
+    """The step of an optimizer that works in place."""

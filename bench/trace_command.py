@@ -70,7 +70,9 @@ def report(config: StepConfig, ddp: bool = False, allocator: bool = True) -> dic
         "trainable_params_m": round(trace.trained_params / 1e6, 3),
         "parts_mib": {name: round(size, 1) for name, size in parts.items()},
         "phase": top.phase,
-        "flops": sum(work.flops + work.flops_per_clip * config.batch for work in trace.work.values()),
+        "flops": sum(
+            work.flops + work.flops_per_clip * config.batch for work in trace.work.values()
+        ),
         "kernels": sum(work.kernels for work in trace.work.values()),
         "torch": torch.__version__,
     }
@@ -101,7 +103,10 @@ def table(config: StepConfig, found: dict[str, Any]) -> str:
     what = config.builder or f"{config.model} {'x'.join(map(str, config.shape))}"
     head = f"{what}, batch {config.batch}, {config.precision}, {config.optimizer}"
     head += f", {found['params_m']:.1f} M parameters"
-    lines = [head, f"{'allocated':>12} {found['allocated_mib']:10,.0f} MiB   peak in {found['phase']}"]
+    lines = [
+        head,
+        f"{'allocated':>12} {found['allocated_mib']:10,.0f} MiB   peak in {found['phase']}",
+    ]
     lines += [f"{name:>12} {size:10,.0f} MiB" for name, size in found["parts_mib"].items()]
     for name in ("reserved", "cap", "calm"):
         value = found[f"{name}_mib"]
