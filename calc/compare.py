@@ -8,12 +8,12 @@ from typing import Protocol
 
 from calc import MODEL_VERSION, custom
 from calc.advice import Advice, advise
-from calc.card import Card, Offer, Price, parse_offer
+from calc.card import Card, Offer, parse_offer
 from calc.fit import plan
 from calc.job import Job
 from calc.notes import notes
 from calc.profile import ModelProfile
-from calc.result import OfferResult, evaluate
+from calc.result import Known, OfferResult, evaluate
 from calc.rules import Rule, rules
 from calc.verdict import verdict
 from calc.words import Message
@@ -21,15 +21,11 @@ from calc.words import Message
 __all__ = ["Comparison", "OfferResult", "compare", "offers"]
 
 
-class Measured(Protocol):
+class Measured(Known, Protocol):
     """What compare needs of the loaded measurements."""
 
     @property
     def version(self) -> str: ...
-    @property
-    def cards(self) -> Mapping[str, Card]: ...
-    @property
-    def prices(self) -> Mapping[str, Price]: ...
     def profile(self, model: str) -> ModelProfile: ...
 
 
@@ -53,7 +49,7 @@ def compare(job: Job, data: Measured) -> Comparison:
     Raises NotTraced where the model was not traced so, ValueError for a card nobody entered.
     """
     profile = profile_of(job, data)
-    results = evaluate_all(job, profile, offers(job, data.cards), data.prices)
+    results = evaluate_all(job, profile, offers(job, data.cards), data)
     checked = rules(job, results)
     return Comparison(
         model_version=MODEL_VERSION,
@@ -68,11 +64,11 @@ def compare(job: Job, data: Measured) -> Comparison:
 
 
 def evaluate_all(
-    job: Job, profile: ModelProfile, asked: Sequence[Offer], prices: Mapping[str, Price]
+    job: Job, profile: ModelProfile, asked: Sequence[Offer], data: Known
 ) -> tuple[OfferResult, ...]:
     """The answer for every offer, in their order."""
     plans = {count: plan(job, profile, count) for count in {offer.count for offer in asked}}
-    return tuple(evaluate(job, profile, offer, prices, plans[offer.count]) for offer in asked)
+    return tuple(evaluate(job, profile, offer, data, plans[offer.count]) for offer in asked)
 
 
 def profile_of(job: Job, data: Measured) -> ModelProfile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from calc.card import Card, Offer
@@ -9,6 +10,9 @@ from calc.estimate import Range
 from calc.job import Job
 from calc.memory import MemoryEstimate, MemoryModel, model
 from calc.profile import ModelProfile
+
+Move = Callable[[MemoryModel], MemoryModel]
+"""A memory model as measurements move it."""
 
 CONTEXT_GIB = Range(0.3, 0.5, 0.63)
 """CUDA context and libraries of one process: 20 out-of-memory messages of one-GPU jobs on Ampere
@@ -96,7 +100,8 @@ def share(job: Job, count: int) -> int:
 class Plan:
     """What a job asks of one GPU of `count`, before any card is looked at.
 
-    clips: share of one GPU; micro: what is judged, the share or the pinned micro-batch.
+    clips: share of one GPU; micro: what is judged, the share or the pinned micro-batch;
+    move: what measurements do to a memory model.
     """
 
     job: Job
@@ -106,14 +111,19 @@ class Plan:
     micro: int
     model: MemoryModel
     memory: MemoryEstimate
+    move: Move
 
 
-def plan(job: Job, profile: ModelProfile, count: int = 1) -> Plan:
+def _unmoved(memory: MemoryModel) -> MemoryModel:
+    return memory
+
+
+def plan(job: Job, profile: ModelProfile, count: int = 1, move: Move = _unmoved) -> Plan:
     """Memory of a job's share on one GPU of `count`; the same for every card."""
     clips = share(job, count)
     micro = min(job.micro_batch or clips, clips)
-    memory = model(job, profile, accumulation=-(-clips // micro), count=count)
-    return Plan(job, profile, count, clips, micro, memory, memory.estimate(micro))
+    memory = move(model(job, profile, accumulation=-(-clips // micro), count=count))
+    return Plan(job, profile, count, clips, micro, memory, memory.estimate(micro), move)
 
 
 def fit(job: Job, profile: ModelProfile, offer: Offer) -> Fit:
@@ -138,7 +148,7 @@ def _micro_batches(
         return (None, None) if found == "no" else (asked.micro, -(-asked.clips // asked.micro))
     if asked.clips <= max_batch:
         return asked.clips, 1
-    split = model(asked.job, asked.profile, accumulation=2, count=asked.count)
+    split = asked.move(model(asked.job, asked.profile, accumulation=2, count=asked.count))
     at_once = min(max_batch, largest_batch(split, usable))
     if not at_once:
         return (asked.clips, 1) if found == "tight" else (None, None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from calc import calibration
@@ -129,7 +129,16 @@ class MemoryModel:
     reserved: Factors
     cap: Factors
     calm: Factors
+    ratio: AllocatorRatio
     basis: str
+
+    def moved(self, by: float, low: float, high: float, basis: str) -> MemoryModel:
+        """The model moved by measurements: mid times `by`, with a new range around it."""
+        allocated, reserved, cap, calm = _factors(low, high, self.ratio)
+        return replace(
+            self, add_mib=by * self.add_mib, scale=by * self.scale, allocated=allocated,
+            reserved=reserved, cap=cap, calm=calm, basis=basis,
+        )  # fmt: skip
 
     def peak_gib(self, micro_batch: float) -> float:
         """allocated.mid in GiB."""
@@ -179,6 +188,7 @@ def model(job: Job, profile: ModelProfile, accumulation: int = 1, count: int = 1
         reserved=reserved,
         cap=cap,
         calm=calm,
+        ratio=ratio,
         basis="formula",
     )
 

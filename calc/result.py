@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
-from calc.card import Offer, Price
+from calc.card import Card, Offer, Price
 from calc.cost import Cost, PriceUsed, cost
 from calc.estimate import Range
 from calc.fit import Fit, Plan, judge, plan
 from calc.job import Job
 from calc.memory import MemoryEstimate
+from calc.memory_measured import best_plan
 from calc.profile import ModelProfile
+from calc.runs import RunBook
 from calc.speed import StepTime, step
+from calc.speed_measured import best_step
 from calc.words import Message
 
 
@@ -54,20 +58,37 @@ class OfferResult:
         return self.memory.allocated.mid / usable if usable > 0 else None
 
 
+class Known(Protocol):
+    """What an answer needs of the measurements."""
+
+    @property
+    def cards(self) -> Mapping[str, Card]: ...
+    @property
+    def prices(self) -> Mapping[str, Price]: ...
+    @property
+    def runs(self) -> RunBook: ...
+
+
 def evaluate(
-    job: Job,
-    profile: ModelProfile,
-    offer: Offer,
-    prices: Mapping[str, Price],
-    planned: Plan | None = None,
+    job: Job, profile: ModelProfile, offer: Offer, data: Known, planned: Plan | None = None
 ) -> OfferResult:
     """The whole answer for one offer; `planned` saves work where offers have as many cards."""
-    found = judge(planned or plan(job, profile, offer.count), offer)
-    time = None
-    if found.micro_batch is not None and found.accumulation is not None:
-        time = step(job, profile, offer, found.micro_batch, found.accumulation)
-    paid = None if time is None else cost(job, offer, time.total_s, prices)
+    measured = best_plan(job, profile, offer, data.runs)
+    found = judge(measured or planned or plan(job, profile, offer.count), offer)
+    time = _step(job, profile, offer, found, data)
+    paid = None if time is None else cost(job, offer, time.total_s, data.prices)
     return _result(offer, found, time, paid)
+
+
+def _step(
+    job: Job, profile: ModelProfile, offer: Offer, found: Fit, data: Known
+) -> StepTime | None:
+    micro, parts = found.micro_batch, found.accumulation
+    if micro is None or parts is None:
+        return None
+    if not data.runs.usable:
+        return step(job, profile, offer, micro, parts)
+    return best_step(job, profile, offer, micro, parts, data.runs, data.cards)
 
 
 def _result(offer: Offer, found: Fit, time: StepTime | None, paid: Cost | None) -> OfferResult:

@@ -16,6 +16,7 @@ from calc.profile import (
     Trainable,
     Work,
 )
+from calc.runs import RunBook
 
 PARAMS = 26_214_400  # 100 MiB in fp32
 PRECISIONS = ("fp32", "amp", "bf16-pure")
@@ -94,6 +95,10 @@ class Example:
     @property
     def prices(self) -> Mapping[str, Price]:
         return load_prices()
+
+    @property
+    def runs(self) -> RunBook:
+        return RunBook()
 
     def profile(self, model: str) -> ModelProfile:
         return profile()
