@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from calc import memory, runs, speed
@@ -85,10 +85,13 @@ def effect(new: Agreement, others: RunBook, card: Card, profile: ModelProfile | 
     except ValueError:
         return Effect(new.measured, None, None)
     found = runs.find(job, run.card, others, row.gpus, row.batch, row.attention)
-    known = [compare(one, card, profile) for one in found.rows] if found else []
     exact = found is None or found.kind == "exact"
-    memory_ratios = [one.memory_ratio for one in known]
-    time_ratios = [one.time_ratio for one in known]
+
+    def before(of: Callable[[Agreement], float | None]) -> list[float]:
+        return runs.ratios_of(found, lambda one: of(compare(one, card, profile))) if found else []
+
+    memory_ratios = before(lambda one: one.memory_ratio)
+    time_ratios = before(lambda one: one.time_ratio)
     return Effect(
         new.measured,
         _moved(new.formula_gib, memory_ratios, new.memory_ratio, exact, REPEATS_MEMORY),
@@ -98,13 +101,12 @@ def effect(new: Agreement, others: RunBook, card: Card, profile: ModelProfile | 
 
 def _moved(
     formula: Range | None,
-    before: Sequence[float | None],
+    before: Sequence[float],
     new: float | None,
     exact: bool,
     repeats: float,
 ) -> tuple[float, float] | None:
     if formula is None or new is None:
         return None
-    known = [ratio for ratio in before if ratio]
-    old = runs.correct(formula, known, exact, repeats).mid
-    return old, runs.correct(formula, [*known, new], exact, repeats).mid
+    old = runs.correct(formula, before, exact, repeats).mid
+    return old, runs.correct(formula, [*before, new], exact, repeats).mid

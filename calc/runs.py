@@ -10,8 +10,9 @@ import dataclasses
 import hashlib
 import json
 import statistics
+from bisect import insort
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -496,8 +497,22 @@ def moved(ratios: Sequence[float]) -> float:
     >>> moved([1.1]), moved([2.0]), moved([1.1, 1.1, 9.0])
     (1.1, 1.15, 1.1)
     """
-    move = 1.0
-    for count in range(1, len(ratios) + 1):
-        median = statistics.median(ratios[:count])
+    move, seen = 1.0, list[float]()
+    for ratio in ratios:
+        insort(seen, ratio)
+        median = (seen[(len(seen) - 1) // 2] + seen[len(seen) // 2]) / 2
         move = min(max(median, move / MAX_MOVE), move * MAX_MOVE)
     return move
+
+
+def ratios_of(found: Found, ratio: Callable[[Measured], float | None]) -> list[float]:
+    """measured / formula of each run, oldest first: the median of a file's rows, None left out.
+
+    Rows of one file are one run, so that a file with ten rows moves an answer no further.
+    """
+    by_file: dict[str, list[float]] = {file: [] for file in found.files}
+    for row in found.rows:
+        value = ratio(row)
+        if value is not None and value > 0:
+            by_file[row.file].append(value)
+    return [statistics.median(values) for values in by_file.values() if values]
