@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import pandas as pd
 import streamlit as st
@@ -37,7 +38,10 @@ A100, RTX_4090 = "A100 40GB SXM4", "RTX 4090 24GB"
 
 def table(columns: Mapping[str, Sequence[object]], alt: str) -> None:
     """A small table, readable by screen readers; every text in it is our own."""
-    st.table(pd.DataFrame(dict(columns)), hide_index=True, alt=alt, border="horizontal")
+    width: Literal["stretch", "content"] = "stretch" if len(columns) > 3 else "content"
+    st.table(
+        pd.DataFrame(dict(columns)), hide_index=True, alt=alt, border="horizontal", width=width
+    )
 
 
 def traced(jobs: Sequence[Job]) -> list[Job]:
@@ -239,11 +243,15 @@ def rules() -> None:
     st.markdown(t("guide.rules_text", setting=setting(job), cards=cards))
     words = {True: "rule_holds", False: "rule_not", None: "rule_open"}
     for rule in compare(job, data()).rules:
-        name, held = t(f"guide.rule_{rule.number}"), t(f"guide.{words[rule.holds]}")
-        parts = [f"**{rule.number}. {name}** {held}:", say(rule.text)]
+        said = {
+            "name": f"{rule.number}. {t(f'guide.rule_{rule.number}')}",
+            "held": t(f"guide.{words[rule.holds]}"),
+            "text": say(rule.text).rstrip(".。"),
+        }
+        line = t("guide.rule_line", **said)
         if rule.money is not None and rule.number == 2:
-            parts.append(say(rule.money))
-        st.markdown(" ".join(part.replace("$", r"\$") for part in parts))
+            line += t("guide.rule_money", money=say(rule.money).rstrip(".。"))
+        st.markdown(line.replace("$", r"\$"))
 
 
 def windows() -> None:

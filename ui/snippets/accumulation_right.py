@@ -5,7 +5,7 @@ def train_step(model, optimizer, micro_batches):
     optimizer.zero_grad(set_to_none=True)
     for clips, labels in micro_batches:
         loss = F.cross_entropy(model(clips), labels)
-        # One backward per micro-batch frees its activations;
-        # gradients add up, so each loss is divided.
+        # Backward frees this micro-batch's activations.
+        # Gradients add up, so each loss is divided.
         (loss / len(micro_batches)).backward()
     optimizer.step()

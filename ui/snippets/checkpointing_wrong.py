@@ -13,7 +13,9 @@ class CheckpointedModel(nn.Module):
         pieces = torch.chunk(clips, self.parts, dim=1)
         # Wrong: one segment around the whole model is
         # recomputed all at once; the peak stays.
-        return checkpoint(self._run, *pieces, use_reentrant=False)
+        return checkpoint(
+            self._run, *pieces, use_reentrant=False
+        )
 
     def _run(self, *pieces):
         return self.model(torch.cat(pieces, dim=1))

@@ -1,5 +1,6 @@
 import torch
 import torch.nn.functional as F
+from torch.nn.utils import clip_grad_norm_
 
 
 def train_step(model, optimizer, clips, labels, device="cuda"):
@@ -8,5 +9,5 @@ def train_step(model, optimizer, clips, labels, device="cuda"):
         loss = F.cross_entropy(model(clips), labels)
     # bf16 reaches as far down as fp32: no scaler.
     loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()

@@ -173,8 +173,8 @@ Checkpointing keeps only the inputs of a segment and computes the rest again in 
         "对任意块列表逐块检查点：model.blocks、model.encoder.layer 等。这里的模型可用 `bench.checkpointing.checkpoint_blocks(model)`；transformers 用 `model.gradient_checkpointing_enable()`。",
     ),
     "checkpointing_caption": (
-        "{frames} frames of {size} px, batch {batch}, fp16 AMP, AdamW, one GPU; step time on {card}, by formula.",
-        "{frames} 帧、{size} 像素、批 {batch}、fp16 AMP、AdamW、单卡；步耗时按公式在 {card} 上估算。",
+        "AdamW, one GPU; step time on the {card}, by formula.",
+        "AdamW、单卡；步耗时按公式在 {card} 上估算。",
     ),
     # 5 cards
     "cards": ("The card table, corrected", "更正后的显卡参数表"),
@@ -201,8 +201,9 @@ Also: 400 W is the A100 SXM4; the PCIe card has 250 W. NVLink's 600 GB/s counts 
     "estimated": ("about {n:.1f}", "约 {n:.1f}"),
     "no_nvlink": ("none", "无"),
     "cards_caption": (
-        "FP16 dense: FP32 accumulate, no sparsity. Every figure has its source in measurements/cards.yaml.",
-        "FP16 稠密：FP32 累加，不含稀疏。每个数字的出处见 measurements/cards.yaml。",
+        "FP16 dense: FP32 accumulate, no sparsity. NVLink on PCIe cards and the RTX 3090: only over a "
+        "bridge between two of them. Every figure has its source in measurements/cards.yaml.",
+        "FP16 稠密：FP32 累加，不含稀疏。PCIe 卡与 RTX 3090 的 NVLink 只能用桥接器连接两块。每个数字的出处见 measurements/cards.yaml。",
     ),
     # 6 environment
     "environment": ("The article's 4090 and its environment", "文章的 4090 与它的环境"),
@@ -241,6 +242,8 @@ So the two columns of the article were not measured on one software stack, if th
         "训练超过 24 小时，且 A100 至少省 30% 的时间。",
     ),
     "rule_3": ("Several GPUs that need NVLink.", "多卡训练且需要 NVLink。"),
+    "rule_line": ("**{name}** {held}: {text}.", "**{name}**{held}：{text}。"),
+    "rule_money": (" Money: {money}.", "费用：{money}。"),
     "rule_holds": ("holds", "成立"),
     "rule_not": ("does not hold", "不成立"),
     "rule_open": ("cannot be judged", "无法判断"),
