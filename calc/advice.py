@@ -152,8 +152,10 @@ def _timed(found: _Fitting, profile: ModelProfile, before: StepTime | None) -> _
     micro, parts = found.fit.micro_batch, found.fit.accumulation
     if before is None or micro is None or parts is None:
         return found
-    after = step(found.trial.plan.job, profile, found.offer, micro, parts)
-    factor = None if after is None else _ratio(after.total_s, before.total_s)
+    asked = found.trial.plan
+    after = step(asked.job, profile, found.offer, micro, parts)
+    padded = asked.clips / (micro * parts)  # micro-batches may not divide the share
+    factor = None if after is None else _ratio(after.total_s * padded, before.total_s)
     return _Fitting(found.trial, found.offer, found.fit, factor)
 
 

@@ -49,9 +49,19 @@ class Cost:
     price: PriceUsed | None
 
 
-def cost(job: Job, offer: Offer, step_s: Range, prices: Mapping[str, Price]) -> Cost:
-    """Hours, money and energy of the job's clips x epochs on an offer, from its step time."""
-    free = step_s.map(lambda seconds: job.batch / seconds)
+def cost(
+    job: Job,
+    offer: Offer,
+    step_s: Range,
+    prices: Mapping[str, Price],
+    clips_per_step: int | None = None,
+) -> Cost:
+    """Hours, money and energy of the job's clips x epochs on an offer, from its step time.
+
+    clips_per_step: the job's batch, or a little more where micro-batches do not divide it.
+    """
+    clips = clips_per_step or job.batch
+    free = step_s.map(lambda seconds: clips / seconds)
     speed = _capped(job, free)
     hours_range = hours(job, speed)
     used = price_used(job, offer.card, prices)

@@ -76,7 +76,8 @@ def evaluate(
     measured = best_plan(job, profile, offer, data.runs)
     found = judge(measured or planned or plan(job, profile, offer.count), offer)
     time = _step(job, profile, offer, found, data)
-    paid = None if time is None else cost(job, offer, time.total_s, data.prices)
+    clips = (found.micro_batch or 0) * (found.accumulation or 0) * offer.count
+    paid = None if time is None else cost(job, offer, time.total_s, data.prices, clips)
     return _result(offer, found, time, paid)
 
 
