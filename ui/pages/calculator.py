@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calc.job import Job
-from ui import layout, sections, share
+from ui import hub_box, layout, sections, share
 from ui.text import t
 
 with layout.top():
@@ -24,5 +24,6 @@ if comparison is not None:
         sections.cost_figure(comparison)
     sections.sweep_figure(comparison.job)
     sections.take_away(comparison)
+hub_box.show()
 sections.recipes(Job() if comparison is None else comparison.job)
 st.caption(t("common.version", **share.versions()))
