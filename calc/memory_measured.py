@@ -11,7 +11,7 @@ from calc.fit import Move, Plan, plan, share
 from calc.job import Job
 from calc.memory import MemoryModel, estimate
 from calc.profile import ModelProfile, NotTraced, attention
-from calc.runs import Found, Measured, RunBook, correct, find, job_of
+from calc.runs import Found, Measured, RunBook, correct, find, job_of, ratios_of
 
 REPEATS = 1.01
 """Peak allocated of the same step repeats exactly on one machine; cuDNN's choice of algorithms may
@@ -25,7 +25,7 @@ def best_plan(job: Job, profile: ModelProfile, offer: Offer, runs: RunBook) -> P
     micro = min(job.micro_batch or share(job, offer.count), share(job, offer.count))
     kind = attention(job, profile)
     found = find(job, offer.card.name, runs, offer.count, micro, kind)
-    ratios = [ratio for row in found.rows if (ratio := _ratio(row, profile))] if found else []
+    ratios = ratios_of(found, lambda row: _ratio(row, profile)) if found else []
     if found is None or not ratios:
         return None
     return plan(job, profile, offer.count, _move(found, ratios, micro))

@@ -14,7 +14,7 @@ from calc.card import Card, Offer
 from calc.estimate import Range
 from calc.job import Job
 from calc.profile import ModelProfile
-from calc.runs import Found, Measured, RunBook, correct, find, job_of
+from calc.runs import Found, Measured, RunBook, correct, find, job_of, ratios_of
 from calc.speed import StepTime, setting, step
 from calc.speed_constants import RANGE_FACTOR
 
@@ -38,7 +38,7 @@ def best_step(
     found = find(job, offer.card.name, book, offer.count, micro_batch, attention)
     if formula is None or found is None:
         return formula
-    ratios = [ratio for row in found.rows if (ratio := _ratio(row, profile, cards))]
+    ratios = ratios_of(found, lambda row: _ratio(row, profile, cards))
     if not ratios:
         return formula
     exact = found.kind == "exact" and all(r.row.accumulation == accumulation for r in found.rows)

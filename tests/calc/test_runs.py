@@ -254,9 +254,14 @@ def test_500_files_load_in_a_second_and_a_half(many: Path) -> None:
 def test_finding_among_4000_rows_takes_no_time_without_a_run(many: Path) -> None:
     book = runs.book(measurements.load_runs(many))
     assert len(book.rows) == 4000
-    start = time.perf_counter()
-    for _ in range(100):
-        assert runs.find(JOB.replace(model="videomae-b"), CARD, book) is None
-    assert (time.perf_counter() - start) / 100 < 20e-6
+
+    def look_s(job: Job) -> float:
+        start = time.process_time()
+        for _ in range(100):
+            assert runs.find(job, CARD, book) is None
+        return (time.process_time() - start) / 100
+
+    job = JOB.replace(model="videomae-b")
+    assert min(look_s(job) for _ in range(5)) < 20e-6
     found = runs.find(JOB, CARD, book)
     assert found is not None and (found.kind, len(found.rows)) == ("exact", 500)
