@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from calc.card import Card, Offer
 from calc.estimate import Range
 from calc.job import Job
-from calc.memory import MemoryEstimate, MemoryModel, model
+from calc.memory import MemoryEstimate, MemoryModel, accumulating, model
 from calc.profile import ModelProfile
 
 Move = Callable[[MemoryModel], MemoryModel]
@@ -48,14 +48,15 @@ class Fit:
 
 def usable_gib(offer: Offer, job: Job) -> Range:
     """GiB of one GPU that PyTorch's tensors can use."""
-    total = total_gib(offer.card)
-    taken = context_gib(offer.card)
+    total, taken = total_gib(offer.card), context_gib(offer.card)
     if offer.count > 1:
         taken = taken + NCCL_GIB
-    low = total.low - taken.high - job.other_gib
-    mid = total.mid - taken.mid - job.other_gib
-    high = total.high - taken.low - job.other_gib
-    return Range(max(0.0, low), max(0.0, mid), max(0.0, high))
+    others = job.other_gib
+    return Range(
+        max(0.0, total.low - taken.high - others),
+        max(0.0, total.mid - taken.mid - others),
+        max(0.0, total.high - taken.low - others),
+    )
 
 
 def total_gib(card: Card) -> Range:
@@ -101,7 +102,7 @@ class Plan:
     """What a job asks of one GPU of `count`, before any card is looked at.
 
     clips: share of one GPU; micro: what is judged, the share or the pinned micro-batch;
-    move: what measurements do to a memory model.
+    once: memory of that; split: memory in smaller micro-batches; memory: at `micro`.
     """
 
     job: Job
@@ -109,9 +110,9 @@ class Plan:
     count: int
     clips: int
     micro: int
-    model: MemoryModel
+    once: MemoryModel
+    split: MemoryModel
     memory: MemoryEstimate
-    move: Move
 
 
 def _unmoved(memory: MemoryModel) -> MemoryModel:
@@ -122,8 +123,10 @@ def plan(job: Job, profile: ModelProfile, count: int = 1, move: Move = _unmoved)
     """Memory of a job's share on one GPU of `count`; the same for every card."""
     clips = share(job, count)
     micro = min(job.micro_batch or clips, clips)
-    memory = move(model(job, profile, accumulation=-(-clips // micro), count=count))
-    return Plan(job, profile, count, clips, micro, memory, memory.estimate(micro), move)
+    once = model(job, profile, accumulation=-(-clips // micro), count=count)
+    split = move(accumulating(once, job, profile, count))
+    once = move(once)
+    return Plan(job, profile, count, clips, micro, once, split, once.estimate(micro))
 
 
 def fit(job: Job, profile: ModelProfile, offer: Offer) -> Fit:
@@ -135,7 +138,7 @@ def judge(asked: Plan, offer: Offer) -> Fit:
     """How a planned job fits on an offer of as many cards."""
     usable = usable_gib(offer, asked.job)
     found = state(usable, asked.memory)
-    max_batch = largest_batch(asked.model, usable)
+    max_batch = largest_batch(asked.once, usable)
     micro, parts = _micro_batches(asked, usable, max_batch, found)
     return Fit(found, max_batch, micro, parts, asked.memory, usable)
 
@@ -148,8 +151,7 @@ def _micro_batches(
         return (None, None) if found == "no" else (asked.micro, -(-asked.clips // asked.micro))
     if asked.clips <= max_batch:
         return asked.clips, 1
-    split = asked.move(model(asked.job, asked.profile, accumulation=2, count=asked.count))
-    at_once = min(max_batch, largest_batch(split, usable))
+    at_once = min(max_batch, largest_batch(asked.split, usable))
     if not at_once:
         return (asked.clips, 1) if found == "tight" else (None, None)
     parts = -(-asked.clips // at_once)

@@ -140,6 +140,13 @@ class MemoryModel:
             reserved=reserved, cap=cap, calm=calm, basis=basis,
         )  # fmt: skip
 
+    def with_lines(self, lines: tuple[Line, ...]) -> MemoryModel:
+        """The model with other candidates for the peak."""
+        return MemoryModel(
+            lines, self.resident_mib, self.base_mib, self.add_mib, self.scale, self.allocated,
+            self.reserved, self.cap, self.calm, self.ratio, self.basis,
+        )  # fmt: skip
+
     def peak_gib(self, micro_batch: float) -> float:
         """allocated.mid in GiB."""
         top = max(line.mib(micro_batch) for line in self.lines)
@@ -173,13 +180,12 @@ def model(job: Job, profile: ModelProfile, accumulation: int = 1, count: int = 1
     traced = point(job, profile)
     view = job.bucket_view and count > 1 and job.sharding == "ddp"
     lines = traced.accumulate if accumulation > 1 or view else traced.step
-    shard = 1 if job.sharding == "ddp" else count
     resident = _resident_mib(job, profile, count)
     known = calibration.memory(profile.family, PRECISION_KEY[job.precision])
     ratio = _allocator_ratio(job, profile)
     allocated, reserved, cap, calm = _factors(known.low, known.high, ratio)
     return MemoryModel(
-        lines=tuple(_on_gpu(job, profile, line, shard) for line in lines),
+        lines=_on_gpu(job, profile, lines, count),
         resident_mib=resident,
         base_mib=sum(resident.values()),
         add_mib=known.add_mib + ratio.rounding_mib[1],
@@ -191,6 +197,11 @@ def model(job: Job, profile: ModelProfile, accumulation: int = 1, count: int = 1
         ratio=ratio,
         basis="formula",
     )
+
+
+def accumulating(memory: MemoryModel, job: Job, profile: ModelProfile, count: int) -> MemoryModel:
+    """The same with gradients that are kept from one micro-batch to the next."""
+    return memory.with_lines(_on_gpu(job, profile, point(job, profile).accumulate, count))
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,18 +282,33 @@ def _state_bytes(optimizer: str, family: str) -> float:
     return STATE_BYTES[optimizer]
 
 
-def _on_gpu(job: Job, profile: ModelProfile, line: Line, shard: int) -> Line:
-    """A traced candidate on one GPU: gradients sharded, the optimizer's copies added."""
-    gathered = 0.0 if shard == 1 else UNSHARDED_SHARE * line.gradients_mib
-    copies = _step_copy_mib(job, profile) / shard if line.phase == "optimizer" else 0.0
+def _on_gpu(
+    job: Job, profile: ModelProfile, lines: tuple[Line, ...], count: int
+) -> tuple[Line, ...]:
+    """Traced candidates on one GPU: gradients sharded, the optimizer's copies added."""
+    if job.sharding == "ddp" or count == 1:
+        copies = _step_copy_mib(job, profile)
+        return tuple(_with_more(line, copies) if line.phase == "optimizer" else line for line in lines)
+    copies = _step_copy_mib(job, profile) / count
+    return tuple(_sharded(line, copies, count) for line in lines)
+
+
+def _with_more(line: Line, more_mib: float) -> Line:
+    """The same moment with more temporaries."""
     return Line(
-        line.phase,
-        line.gradients_mib / shard,
-        line.activations_mib,
-        line.activations_mib_per_clip,
-        line.temporaries_mib + gathered + copies,
-        line.temporaries_mib_per_clip,
-    )
+        line.phase, line.gradients_mib, line.activations_mib, line.activations_mib_per_clip,
+        line.temporaries_mib + more_mib, line.temporaries_mib_per_clip,
+    )  # fmt: skip
+
+
+def _sharded(line: Line, copies_mib: float, count: int) -> Line:
+    """The same moment with a share of the gradients, and those of a block whole."""
+    gathered = UNSHARDED_SHARE * line.gradients_mib
+    more = gathered + (copies_mib if line.phase == "optimizer" else 0.0)
+    return Line(
+        line.phase, line.gradients_mib / count, line.activations_mib,
+        line.activations_mib_per_clip, line.temporaries_mib + more, line.temporaries_mib_per_clip,
+    )  # fmt: skip
 
 
 def _step_copy_mib(job: Job, profile: ModelProfile) -> float:
