@@ -22,6 +22,7 @@ import torch
 import yaml
 
 from bench.envelope import Moment, accumulate_lines, gradients_bytes, mib, step_lines, timeline
+from bench.held import allocator_table
 from bench.models import MODELS, ModelSpec, find
 from bench.step import StepConfig
 from bench.trace import Trace, Work, trace_step
@@ -150,8 +151,16 @@ def profile(
         "gradients_mib": gradients,
         "traced": _traced(spec),
         "points": points,
+        "allocator": allocator_table(spec) if wanted is None else [],
         "timelines": timelines,
     }
+
+
+def with_allocator(spec: ModelSpec, path: Path) -> dict[str, Any]:
+    """The profile in a file with a new table of the allocator."""
+    found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    timelines = found.pop("timelines")
+    return {**found, "allocator": allocator_table(spec), "timelines": timelines}
 
 
 def _ordinary(at: At) -> bool:
@@ -186,8 +195,10 @@ def render(profile: dict[str, Any]) -> str:
     """The YAML text of a profile: one line per field, points and timelines as lists."""
     lines = ["# Traced on meta tensors; made by the command under `traced`, not by hand. CC0-1.0."]
     for key, value in profile.items():
-        if key in ("points", "timelines", "allocator"):
+        if key in ("points", "timelines") and value:
             lines += [f"{key}:", *_items(value)]
+        elif key == "allocator" and value:
+            lines += [f"{key}:", *(f"- {_flow(row)}" for row in value)]
         else:
             lines.append(f"{key}: {_flow(value)}")
     return "\n".join(lines) + "\n"
@@ -212,6 +223,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", action="append", choices=sorted(MODELS), metavar="ID",
                         help="model to trace; again for more; default: every model")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=1, help="models traced at once (default 1)")
+    parser.add_argument("--allocator-only", action="store_true",
+                        help="replay the allocator again, keep the points of the file")  # fmt: skip
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the files go")
 
 
@@ -219,7 +232,7 @@ def main(args: argparse.Namespace) -> int:
     """Write one file per model."""
     models = args.model or list(MODELS)
     args.folder.mkdir(parents=True, exist_ok=True)
-    work = [(model, args.folder) for model in models]
+    work = [(model, args.folder, args.allocator_only) for model in models]
     if args.jobs == 1:
         results = map(_write, work)
         done = [print(line, flush=True) for line in results]
@@ -229,18 +242,19 @@ def main(args: argparse.Namespace) -> int:
     return 0 if len(done) == len(models) else 1
 
 
-def _write(job: tuple[str, Path]) -> str:
+def _write(job: tuple[str, Path, bool]) -> str:
     """Trace one model and write its file; the line to print."""
-    model, folder = job
+    model, folder, allocator_only = job
+    path = folder / f"{model}.yaml"
     torch.set_num_threads(1)
     began = time.monotonic()
     spec = find(model)
     trace_step(next(settings(spec)).config(model), affine=True)
     gc.collect()
     gc.freeze()  # the libraries stay; collections between traces are quick
-    found = profile(spec)
+    found = with_allocator(spec, path) if allocator_only else profile(spec)
     text = render(found)
-    (folder / f"{model}.yaml").write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     seconds = time.monotonic() - began
     return f"{model}: {len(found['points'])} points, {len(text) // 1024} kB, {seconds:.0f} s"
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from bench.envelope import Peak, peak
+from bench.allocator import Footprint, footprint
+from bench.envelope import peak
 from bench.models import MODELS
 from bench.step import ALLOWED, StepConfig
 from bench.trace import MIB, Trace, trace_step
@@ -61,11 +62,16 @@ def report(config: StepConfig, ddp: bool = False, allocator: bool = True) -> dic
     """Everything `trace --json` prints: MiB, million parameters, FLOPs of one step."""
     trace = trace_step(config)
     top = peak(trace, config.batch)
-    buckets_mib = _bucket_bytes(trace) / MIB if ddp else 0.0
-    parts = {**top.parts_mib, **({"ddp_buckets": buckets_mib} if ddp else {})}
+    parts = dict(top.parts_mib)
+    if ddp:
+        parts["ddp_buckets"] = _bucket_bytes(trace) / MIB
+    held = footprint(trace, config.batch) if allocator else None
+    if held is not None:  # remainders of blocks, which PyTorch counts as allocated
+        parts["rounding"] = (held.counted - held.allocated) / MIB
+    allocated_mib = sum(parts.values())
     return {
-        "allocated_mib": round(top.mib + buckets_mib, 1),
-        **_held(trace, config.batch, top, buckets_mib, allocator),
+        "allocated_mib": round(allocated_mib, 1),
+        **_limits(held, allocated_mib),
         "params_m": round(trace.params / 1e6, 3),
         "trainable_params_m": round(trace.trained_params / 1e6, 3),
         "parts_mib": {name: round(size, 1) for name, size in parts.items()},
@@ -84,18 +90,13 @@ def _bucket_bytes(trace: Trace) -> int:
     return trace.trained_params * (FP32_BYTES // 2 if half else FP32_BYTES)
 
 
-def _held(
-    trace: Trace, batch: int, top: Peak, extra_mib: float, wanted: bool
-) -> dict[str, float | None]:
-    """reserved, cap and calm from a replay of the allocator; null where it was not asked for."""
-    names = ("reserved", "cap", "calm")
-    if not wanted:
-        return {f"{name}_mib": None for name in names}
-    from bench.allocator import footprint
-
-    found = footprint(trace, batch)
-    scale = {name: getattr(found, name) / found.allocated for name in names}
-    return {f"{name}_mib": round(scale[name] * top.mib + extra_mib, 1) for name in names}
+def _limits(held: Footprint | None, allocated_mib: float) -> dict[str, float | None]:
+    """reserved, cap and calm in MiB, scaled to all that is allocated; None without a replay."""
+    return {
+        f"{name}_mib": held
+        and round(allocated_mib * max(1.0, getattr(held, name) / held.counted), 1)
+        for name in ("reserved", "cap", "calm")
+    }
 
 
 def table(config: StepConfig, found: dict[str, Any]) -> str:
