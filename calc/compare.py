@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -26,6 +27,8 @@ class Measured(Known, Protocol):
 
     @property
     def version(self) -> str: ...
+    @property
+    def models(self) -> tuple[str, ...]: ...
     def profile(self, model: str) -> ModelProfile: ...
 
 
@@ -72,8 +75,17 @@ def evaluate_all(
 
 
 def profile_of(job: Job, data: Measured) -> ModelProfile:
-    """The traced model of a job, or the closed form of a custom one."""
-    return custom.profile(job) if job.model == "custom" else data.profile(job.model)
+    """The traced model of a job, or the closed form of a custom one.
+
+    A custom model takes over what the allocator makes of its library relative.
+    """
+    if job.model != "custom":
+        return data.profile(job.model)
+    relative = custom.RELATIVE[job.pattern]
+    made = custom.profile(job)
+    if relative not in data.models:
+        return made
+    return dataclasses.replace(made, allocator=data.profile(relative).allocator)
 
 
 def offers(job: Job, cards: Mapping[str, Card]) -> tuple[Offer, ...]:

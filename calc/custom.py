@@ -29,6 +29,9 @@ CLASSES = 400
 WINDOW = (8, 7, 7)
 """Tokens of a window in time, height and width, as in Video Swin."""
 
+RELATIVE = {"joint": "videomae-b", "windowed": "videomae-b", "divided": "timesformer-b"}
+"""The library model whose block a pattern has."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
