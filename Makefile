@@ -55,10 +55,11 @@ $(APP)/.ready: requirements.txt
 	$(APP)/bin/python $(PIP) -r requirements.txt
 	@touch $@
 
-$(DEV)/.ready: requirements.txt bench/requirements.txt tests/requirements.txt
+$(DEV)/.ready: requirements.txt bench/requirements.txt tests/requirements.txt tools/requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "ClipFit needs Python 3.11 or later, but $(PYTHON) is $$($(PYTHON) -V 2>&1); try make test PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(DEV)
 	$(DEV)/bin/python $(PIP) -r bench/requirements.txt
 	$(DEV)/bin/python $(PIP) -r tests/requirements.txt
+	$(DEV)/bin/python $(PIP) --upgrade --target $(DEV)/gpuhunt -r tools/requirements.txt
 	@touch $@

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import datetime
-import importlib.util
 import io
 import os
 import subprocess
@@ -21,6 +20,9 @@ from calc import measurements
 from calc.measurements import ROOT, PriceFile
 from tools import refresh_prices
 from tools.refresh_prices import Quote
+
+GPUHUNT = Path(sys.prefix) / "gpuhunt"
+"""In a folder of its own: its package brings a top-level `tests` that would hide ours."""
 
 COLUMNS = (
     "instance_name", "location", "price", "cpu", "memory", "gpu_count", "gpu_name", "gpu_memory",
@@ -100,8 +102,10 @@ class Catalogues(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    if importlib.util.find_spec("gpuhunt") is None:
-        pytest.skip("gpuhunt is optional; pip install -r tools/requirements.txt")
+    if not GPUHUNT.exists():
+        pytest.skip(
+            f"gpuhunt is optional: pip install --target {GPUHUNT} -r tools/requirements.txt"
+        )
     with ThreadingHTTPServer(("127.0.0.1", 0), Catalogues) as running:
         thread = threading.Thread(target=running.serve_forever, daemon=True)
         thread.start()
@@ -120,7 +124,12 @@ def file(tmp_path: Path) -> Path:
 def refresh(file: Path, server: str, *words: str) -> subprocess.CompletedProcess[str]:
     """The command as a maintainer runs it, with the real gpuhunt."""
     command = [sys.executable, "-m", "tools.refresh_prices", "--file", str(file), *words]
-    env = {**os.environ, "GPUHUNT_CATALOG_URL": server, "no_proxy": "127.0.0.1"}
+    env = {
+        **os.environ,
+        "GPUHUNT_CATALOG_URL": server,
+        "PYTHONPATH": str(GPUHUNT),
+        "no_proxy": "127.0.0.1",
+    }
     return subprocess.run(
         command, cwd=ROOT.parent, env=env, capture_output=True, text=True, check=True
     )
