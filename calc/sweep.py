@@ -6,14 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from calc.card import Offer
-from calc.compare import Measured, offers, profile_of
+from calc.compare import Measured, evaluate_all, offers, profile_of
 from calc.cost import hours, price_used, usd_per_h
 from calc.estimate import Range
-from calc.fit import fit, largest_batch, share, usable_gib
-from calc.job import Job
-from calc.memory import model
+from calc.fit import judge, plan
+from calc.job import FIELD, Job
+from calc.memory_measured import best_plan
 from calc.profile import PRECISION_KEY, ModelProfile, NotTraced
+from calc.result import OfferResult
 from calc.speed import step
+from calc.speed_measured import best_step
+
+LARGEST = int(FIELD["batch"].maximum or 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +55,13 @@ def batches(around: int) -> tuple[int, ...]:
     >>> batches(10)
     (1, 2, 3, 4, 6, 8, 10, 12, 16, 24, 32, 48)
     """
-    ladder = [1] + [step for power in range(1, 12) for step in (2**power, 3 * 2 ** (power - 1))]
-    start = max(0, sum(rung <= around for rung in ladder) - 8)
-    return tuple(sorted({*ladder[start : start + 11], around, ladder[start + 11]})[:12])
+    ladder = [1] + [rung for power in range(1, 13) for rung in (2**power, 3 * 2 ** (power - 1))]
+    below = [rung for rung in ladder if rung < around][-7:]
+    above = [rung for rung in ladder if around < rung <= LARGEST]
+    row = [*below, around, *above[: 11 - len(below)]]
+    return tuple(
+        sorted([*ladder[: ladder.index(row[0])][len(row) - 12 :], *row] if len(row) < 12 else row)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +82,7 @@ def tipping_map(job: Job, data: Measured, axis: str, columns: Sequence[int]) -> 
     chosen = [(offer, _usd_per_h(job, offer, data)) for offer in offers(job, data.cards)]
     cells: list[Cell] = []
     for value in _traced(job, profile_of(job, data), axis):
-        row = job.replace(**{axis: value})
-        cells += _row(row, profile_of(row, data), chosen, columns)
+        cells += _row(job.replace(**{axis: value, "micro_batch": None}), data, chosen, columns)
     return tuple(cells)
 
 
@@ -87,7 +94,8 @@ def _traced(job: Job, profile: ModelProfile, axis: str) -> tuple[int, ...]:
         getattr(at, axis)
         for at in profile.points
         if getattr(at, other) == getattr(job, other)
-        and (at.precision, at.checkpointing, at.trainable) == (key, job.checkpointing, job.trainable)
+        and (at.precision, at.checkpointing, at.trainable)
+        == (key, job.checkpointing, job.trainable)
     }
     return tuple(sorted(found))
 
@@ -98,27 +106,29 @@ def _usd_per_h(job: Job, offer: Offer, data: Measured) -> float | None:
 
 
 def _row(
-    job: Job,
-    profile: ModelProfile,
-    chosen: Iterable[tuple[Offer, float | None]],
-    columns: Iterable[int],
+    job: Job, data: Measured, chosen: Iterable[tuple[Offer, float | None]], columns: Iterable[int]
 ) -> list[Cell]:
     """The cells of one row; a row that was not traced in the job's way gives none."""
+    profile = profile_of(job, data)
     try:
-        candidates = [_candidate(job, profile, offer, rate) for offer, rate in chosen]
+        candidates = [_candidate(job, profile, offer, rate, data) for offer, rate in chosen]
     except NotTraced:
         return []
-    return [_cell(job.replace(batch=batch), profile, candidates) for batch in columns]
+    return [_cell(job, profile, candidates, batch, data) for batch in columns]
 
 
-def _candidate(job: Job, profile: ModelProfile, offer: Offer, rate: float | None) -> _Candidate:
-    memory = model(job, profile, count=offer.count)
-    return _Candidate(offer, rate, largest_batch(memory, usable_gib(offer, job)))
+def _candidate(
+    job: Job, profile: ModelProfile, offer: Offer, rate: float | None, data: Measured
+) -> _Candidate:
+    asked = best_plan(job, profile, offer, data.runs) or plan(job, profile, offer.count)
+    return _Candidate(offer, rate, judge(asked, offer).max_batch)
 
 
-def _cell(job: Job, profile: ModelProfile, candidates: Iterable[_Candidate]) -> Cell:
-    fitting = [each for each in candidates if share(job, each.offer.count) <= each.largest]
-    timed = [(each, _hours(job, profile, each.offer)) for each in fitting]
+def _cell(
+    job: Job, profile: ModelProfile, candidates: Iterable[_Candidate], batch: int, data: Measured
+) -> Cell:
+    fitting = [each for each in candidates if -(-batch // each.offer.count) <= each.largest]
+    timed = [(each, _hours(job, profile, each.offer, batch, data)) for each in fitting]
     runs = [
         (each.offer.text, None if each.usd_per_h is None else each.usd_per_h * time_h, time_h)
         for each, time_h in timed
@@ -130,36 +140,45 @@ def _cell(job: Job, profile: ModelProfile, candidates: Iterable[_Candidate]) -> 
     elif runs:
         best = min(runs, key=lambda run: run[2])
     else:
-        return Cell(job.frames, job.size, job.batch, fitting[0].offer.text if fitting else None, None, None)
-    return Cell(job.frames, job.size, job.batch, *best)
+        name = fitting[0].offer.text if fitting else None
+        return Cell(job.frames, job.size, batch, name, None, None)
+    return Cell(job.frames, job.size, batch, *best)
 
 
-def _hours(job: Job, profile: ModelProfile, offer: Offer) -> float | None:
+def _hours(
+    job: Job, profile: ModelProfile, offer: Offer, batch: int, data: Measured
+) -> float | None:
     """Hours of the run with the share of one GPU in one go; None where no speed is known."""
-    time = step(job, profile, offer, share(job, offer.count), 1)
+    micro = -(-batch // offer.count)
+    if data.runs.usable:
+        time = best_step(job, profile, offer, micro, 1, data.runs, data.cards)
+    else:
+        time = step(job, profile, offer, micro, 1)
     if time is None:
         return None
-    speed = job.batch / time.total_s.mid
+    speed = micro * offer.count / time.total_s.mid
     return hours(job, Range.exact(min(speed, job.loader_clips_per_s or speed))).mid
 
 
 def batch_sweep(job: Job, data: Measured, columns: Sequence[int]) -> tuple[SweepPoint, ...]:
     """Speed of every offer at each batch, accumulated where it does not fit in one go."""
     profile = profile_of(job, data)
-    asked = [job.replace(batch=batch, micro_batch=None) for batch in columns]
-    points = (_point(each, profile, offer) for offer in offers(job, data.cards) for each in asked)
-    return tuple(point for point in points if point is not None)
+    chosen = offers(job, data.cards)
+    rows = [
+        (batch, evaluate_all(job.replace(batch=batch, micro_batch=None), profile, chosen, data))
+        for batch in columns
+    ]
+    found = [
+        _point(results[place], batch) for place in range(len(chosen)) for batch, results in rows
+    ]
+    return tuple(point for point in found if point is not None)
 
 
-def _point(job: Job, profile: ModelProfile, offer: Offer) -> SweepPoint | None:
-    found = fit(job, profile, offer)
-    if found.micro_batch is None or found.accumulation is None:
+def _point(result: OfferResult, batch: int) -> SweepPoint | None:
+    micro, parts, speed = result.micro_batch, result.accumulation, result.clips_per_s
+    if micro is None or parts is None or speed is None:
         return None
-    time = step(job, profile, offer, found.micro_batch, found.accumulation)
-    if time is None:
-        return None
-    speed = job.batch / time.total_s.mid
-    return SweepPoint(offer.text, job.batch, found.micro_batch, found.accumulation, speed)
+    return SweepPoint(result.offer.text, batch, micro, parts, speed.mid)
 
 
 def in_currency(usd: float, job: Job) -> float:

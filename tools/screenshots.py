@@ -16,8 +16,16 @@ from tools.serve import ROOT, serve
 PAGES = {"calculator": "/", "cards": "/cards", "measurements": "/measurements", "guide": "/guide"}
 VIEWS = {
     "": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light", "locale": "en-US"},
-    "-dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark", "locale": "en-US"},
-    "-phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light", "locale": "en-US"},
+    "-dark": {
+        "viewport": {"width": 1280, "height": 900},
+        "color_scheme": "dark",
+        "locale": "en-US",
+    },
+    "-phone": {
+        "viewport": {"width": 390, "height": 844},
+        "color_scheme": "light",
+        "locale": "en-US",
+    },
     "-zh": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light", "locale": "zh-CN"},
 }
 
@@ -31,9 +39,7 @@ def take(browser: Browser, url: str, path: Path, options: dict) -> None:
     expect(app).to_be_attached(timeout=30_000)
     expect(page.locator("[data-testid='stSkeleton']")).to_have_count(0, timeout=30_000)
     page.wait_for_timeout(800)  # charts draw after the script has ended
-    height = page.evaluate(
-        "() => Math.max(...[...document.querySelectorAll('[data-testid=stMain]')].map(e => e.scrollHeight))"
-    )
+    height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
     page.set_viewport_size({"width": options["viewport"]["width"], "height": int(height) + 80})
     page.wait_for_timeout(800)
     page.screenshot(path=str(path))

@@ -2,8 +2,9 @@
 
 Each chart is built by Altair once for its words and colours and kept; a rerun only puts the rows
 in, which is many times faster than building it anew. Every encoding is a channel object
-(`alt.X("gib:Q")`): the keyword shorthand takes five times as long to build. Colour never stands alone: parts are named in the bars, offers carry letters, shapes
-and dashes. All colours have a contrast of 3:1 or more on the light and on the dark background.
+(`alt.X("gib:Q")`): the keyword shorthand takes five times as long to build. Colour never stands
+alone: parts are named in the bars, offers carry letters, shapes and dashes. All colours have a
+contrast of 3:1 or more on the light and on the dark background.
 """
 
 from __future__ import annotations
@@ -68,9 +69,7 @@ def _legend(columns: int) -> alt.Legend:
     return alt.Legend(title=None, orient="bottom", columns=columns, labelLimit=240)
 
 
-def memory_chart(
-    parts: Rows, limits: Rows, names: Mapping[str, str], gib: str, ink: str
-) -> Spec:
+def memory_chart(parts: Rows, limits: Rows, names: Mapping[str, str], gib: str, ink: str) -> Spec:
     """Stacked parts of the peak per offer against what the card has to give.
 
     parts: offer, name, gib, order, label (empty where the bar is too short for one).
@@ -91,7 +90,8 @@ def _memory(keys: Names, names: Names, gib: str, ink: str) -> Spec:
         alt.Order("order:Q"), tooltip=tips,
     )  # fmt: skip
     words = _of("parts").mark_text(color="white", fontSize=11).encode(
-        offers, stacked.bandPosition(0.5), alt.Text("label:N"), alt.Order("order:Q"), alt.Detail("name:N")
+        offers, stacked.bandPosition(0.5), alt.Text("label:N"), alt.Order("order:Q"),
+        alt.Detail("name:N"),
     )  # fmt: skip
     ticks = _of("limits").mark_tick(thickness=3, size=46, color=INK[ink]).encode(
         offers, alt.X("gib:Q")
@@ -105,7 +105,7 @@ def _memory(keys: Names, names: Names, gib: str, ink: str) -> Spec:
 def timeline_chart(
     moments: Rows, phases: Rows, limits: Rows, gib: str, progress: str, ink: str
 ) -> Spec:
-    """Memory through one step. moments: at, gib; phases: name, at, ends; limits: offer, gib, label."""
+    """Memory through one step. moments: at, gib; phases: name, at, ends; limits: gib, label."""
     spec = _timeline(gib, progress, ink)
     return _filled(spec, moments=moments, phases=phases[:-1], last=phases[-1:], limits=limits)
 
@@ -115,8 +115,10 @@ def _timeline(gib: str, progress: str, ink: str) -> Spec:
     x = alt.X("at:Q").title(progress).scale(alt.Scale(domain=[0, 1])).axis(alt.Axis(format="%"))
     area = _of("moments").mark_area(
         color=PART_COLOURS["activations"], opacity=0.75, interpolate="step-after"
-    ).encode(x, alt.Y("gib:Q").title(gib), tooltip=[alt.Tooltip("gib:Q").format(".2f")])  # fmt: skip
-    text = {"baseline": "bottom", "dy": -4, "fontSize": 11, "color": INK[ink]}
+    ).encode(
+        x, alt.Y("gib:Q").title(gib), tooltip=[alt.Tooltip("gib:Q").format(".2f")]
+    )  # fmt: skip
+    text: dict[str, Any] = {"baseline": "bottom", "dy": -4, "fontSize": 11, "color": INK[ink]}
     names = _of("phases").mark_text(align="left", dx=4, **text).encode(
         alt.X("at:Q"), alt.Text("name:N"), y=alt.datum(0)
     )  # fmt: skip
@@ -157,9 +159,9 @@ def _tipping(offers: Names, none: str, batch: str, row: str, cost: str, ink: str
     letters = _of("cells").mark_text(color="white", fontWeight="bold").encode(
         x, y, alt.Text("letter:N")
     )  # fmt: skip
-    own = _of("here").mark_rect(filled=False, stroke=INK[ink], strokeWidth=4, cornerRadius=3).encode(
-        x, y
-    )  # fmt: skip
+    own = _of("here").mark_rect(
+        filled=False, stroke=INK[ink], strokeWidth=4, cornerRadius=3
+    ).encode(x, y)  # fmt: skip
     return _built(250, tiles, letters, own)
 
 
@@ -184,9 +186,9 @@ def _cost(offers: Names, hours: str, cost: str, ink: str) -> Spec:
     dots = _of("points").mark_point(size=170, filled=True, opacity=1).encode(
         x, y, colour, shape, tooltip=tips
     )  # fmt: skip
-    names = _of("points").mark_text(align="left", dx=10, dy=-10, fontSize=12, color=INK[ink]).encode(
-        x, y, alt.Text("offer:N")
-    )  # fmt: skip
+    names = _of("points").mark_text(
+        align="left", dx=10, dy=-10, fontSize=12, color=INK[ink]
+    ).encode(x, y, alt.Text("offer:N"))  # fmt: skip
     return _built(320, wide, high, dots, names)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import streamlit as st
 
 from calc import measurements, words
@@ -31,6 +33,7 @@ def model_names() -> tuple[str, ...]:
     return (*data().models, "custom")
 
 
+@cache
 def price_hint(card: str, field_key: str, kind: str) -> str:
     """The published price that counts while the visitor enters none; "" where there is none."""
     paid = "buy" if field_key == "buy_prices" else "on_demand" if kind == "buy" else kind

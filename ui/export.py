@@ -1,4 +1,4 @@
-"""What a visitor takes away: CSV of the table, YAML of the job, a Markdown summary, the commands."""
+"""What a visitor takes away: CSV of the table, YAML of the job, Markdown, the commands."""
 
 from __future__ import annotations
 

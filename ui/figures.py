@@ -7,7 +7,11 @@ from calc.estimate import Range
 from calc.job import Job
 from ui.text import say, t
 
-ICONS = {"fits": ":material/check_circle:", "tight": ":material/warning:", "no": ":material/cancel:"}
+ICONS = {
+    "fits": ":material/check_circle:",
+    "tight": ":material/warning:",
+    "no": ":material/cancel:",
+}
 COLOURS = {"fits": "green", "tight": "orange", "no": "red"}
 
 
@@ -48,7 +52,7 @@ def money(usd: float | None, job: Job) -> str:
 
 def cost(value: Range | None, job: Job) -> str:
     """The cost of the run."""
-    return money(value and value.mid, job)
+    return money(None if value is None else value.mid, job)
 
 
 def cost_ends(value: Range | None, job: Job) -> str:

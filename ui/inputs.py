@@ -26,7 +26,12 @@ SEGMENTED = {"frames", "checkpointing", "attention", "trainable", "sharding",
 """Choices with a few short options: one click instead of two."""
 
 MAP_AXIS = "map"
-VIEW_INPUTS: Mapping[str, Any] = {MAP_AXIS: "frames", "count": 1, "max_price": None, "only_trains": False}
+VIEW_INPUTS: Mapping[str, Any] = {
+    MAP_AXIS: "frames",
+    "count": 1,
+    "max_price": None,
+    "only_trains": False,
+}
 """Inputs that only change what is shown, not the job, with their defaults."""
 
 OFFER_COUNTS = (1, 2, 4, 8, 3, 5, 6, 7)
@@ -178,7 +183,8 @@ def _prices(field: Field) -> None:
             value=None,
             step=100.0 if field.key == "buy_prices" else 0.05,
             format="%g",
-            placeholder=price_hint(card, field.key, value("price_kind")) or t("inputs.price_missing"),
+            placeholder=price_hint(card, field.key, value("price_kind"))
+            or t("inputs.price_missing"),
             help=t(f"inputs.{field.key}_help"),
             key=price_key(field.key, card),
             bind="query-params",
@@ -199,8 +205,8 @@ def job(cards: tuple[str, ...] | None = None) -> Job:
     """
     values = {field.key: value(field.key) for field in FIELDS if field.kind != "prices"}
     values["cards"] = cards or tuple(values["cards"])
-    prices = {key: _entered_prices(key) for key in ("prices", "buy_prices")}
-    return Job(**values, **prices)
+    values |= {key: _entered_prices(key) for key in ("prices", "buy_prices")}
+    return Job(**values)
 
 
 def view(key: str) -> Any:
@@ -210,7 +216,7 @@ def view(key: str) -> Any:
 
 def map_axis() -> str:
     """What the tipping map runs over: frames or size."""
-    return st.segmented_control(
+    axis = st.segmented_control(
         t("calculator.map_axis"),
         ("frames", "size"),
         default=VIEW_INPUTS[MAP_AXIS],
@@ -218,6 +224,7 @@ def map_axis() -> str:
         key=MAP_AXIS,
         bind="query-params",
     )
+    return str(axis)
 
 
 def card_filters() -> int:
@@ -225,8 +232,8 @@ def card_filters() -> int:
     first, second, third = st.columns(3, vertical_alignment="bottom")
     with first:
         count = st.segmented_control(
-            t("cards.count"), (1, 2, 4, 8), default=VIEW_INPUTS["count"], required=True, key="count",
-            bind="query-params", help=t("cards.count_help"),
+            t("cards.count"), (1, 2, 4, 8), default=VIEW_INPUTS["count"], required=True,
+            key="count", bind="query-params", help=t("cards.count_help"),
         )  # fmt: skip
     with second:
         st.number_input(

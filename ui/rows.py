@@ -22,7 +22,9 @@ LABEL_SHARE = 0.09
 
 def part_names(results: Sequence[OfferResult]) -> dict[str, str]:
     """The parts that any offer has, in stacking order, with their names."""
-    present = [part for part in PARTS if any(result.memory.parts_gib.get(part) for result in results)]
+    present = [
+        part for part in PARTS if any(result.memory.parts_gib.get(part) for result in results)
+    ]
     return {part: t(f"calculator.part_{part}") for part in present}
 
 
@@ -126,7 +128,9 @@ def map_alt(found: Sequence[Cell], job: Job, axis: str) -> str:
         t("calculator.map_alt_cells", offer=offer, cells=number, all=len(found))
         for offer, number in counts.most_common()
     )
-    return t("calculator.map_alt", row=t(f"calculator.map_{axis}"), here=map_here(here), offers=summary)
+    return t(
+        "calculator.map_alt", row=t(f"calculator.map_{axis}"), here=map_here(here), offers=summary
+    )
 
 
 def _is_here(cell: Cell, job: Job) -> bool:
@@ -162,7 +166,12 @@ def costs(results: Sequence[OfferResult], job: Job) -> Rows:
 def costs_alt(rows: Rows) -> str:
     """The cost chart in words."""
     summary = "; ".join(
-        t("calculator.costs_alt_one", offer=row["offer"], cost=row["cost_text"], hours=row["time_text"])
+        t(
+            "calculator.costs_alt_one",
+            offer=row["offer"],
+            cost=row["cost_text"],
+            hours=row["time_text"],
+        )
         for row in rows
     )
     return t("calculator.costs_alt", summary=summary)
@@ -182,7 +191,7 @@ def sweep(points: Sequence[SweepPoint]) -> Rows:
 
 
 def trains_as(micro_batch: int, accumulation: int) -> str:
-    """"8 clips at once" or "2 x 4 clips, accumulated"."""
+    """ "8 clips at once" or "2 x 4 clips, accumulated"."""
     if accumulation == 1:
         return t("calculator.trains_once", micro=micro_batch)
     return t("calculator.trains_parts", times=accumulation, micro=micro_batch)
@@ -192,8 +201,8 @@ def sweep_alt(points: Sequence[SweepPoint]) -> str:
     """The speed chart in words."""
     by_offer = {point.offer: [p for p in points if p.offer == point.offer] for point in points}
     summary = "; ".join(
-        t("calculator.sweep_alt_one", offer=offer, first=f"{own[0].clips_per_s:.3g}", low=own[0].batch,
-          last=f"{own[-1].clips_per_s:.3g}", high=own[-1].batch)
+        t("calculator.sweep_alt_one", offer=offer, first=f"{own[0].clips_per_s:.3g}",
+          low=own[0].batch, last=f"{own[-1].clips_per_s:.3g}", high=own[-1].batch)
         for offer, own in by_offer.items()
     )  # fmt: skip
     return t("calculator.sweep_alt", summary=summary)

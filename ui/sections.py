@@ -17,7 +17,7 @@ from ui.text import language, say, t
 
 
 def ink() -> str:
-    """"dark" on a dark page, else "light"."""
+    """ "dark" on a dark page, else "light"."""
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
@@ -32,7 +32,9 @@ def answered() -> Comparison | None:
     except ValueError as error:
         share.report(None)
         problem = t("inputs.bad_job", problem=error)
-        st.error(problem if inputs.value("cards") else t("inputs.no_cards"), icon=":material/error:")
+        st.error(
+            problem if inputs.value("cards") else t("inputs.no_cards"), icon=":material/error:"
+        )
     return None
 
 
@@ -45,7 +47,9 @@ def card_results(comparison: Comparison) -> None:
     """One box per offer, three in a row."""
     results = comparison.offers
     for start in range(0, len(results), 3):
-        for column, result in zip(st.columns(min(3, len(results))), results[start : start + 3], strict=False):
+        for column, result in zip(
+            st.columns(min(3, len(results))), results[start : start + 3], strict=False
+        ):
             with column, st.container(border=True):
                 card_result(result, comparison.job)
 
@@ -143,7 +147,11 @@ def map_figure(job: Job) -> None:
     if not found:
         st.caption(t("calculator.map_empty"))
         return
-    words = {"batch": t("calculator.map_batch"), "row": t(f"calculator.map_{axis}"), "cost": t("calculator.cost")}
+    words = {
+        "batch": t("calculator.map_batch"),
+        "row": t(f"calculator.map_{axis}"),
+        "cost": t("calculator.cost"),
+    }
     st.vega_lite_chart(
         charts.tipping_chart(
             rows.cells(found, job, axis), [{"batch": job.batch, "row": getattr(job, axis)}],
@@ -163,7 +171,9 @@ def cost_figure(comparison: Comparison) -> None:
         return
     cost_axis = t("calculator.cost_axis", currency=comparison.job.currency)
     st.vega_lite_chart(
-        charts.cost_chart(points, comparison.job.cards, t("calculator.hours_axis"), cost_axis, ink()),
+        charts.cost_chart(
+            points, comparison.job.cards, t("calculator.hours_axis"), cost_axis, ink()
+        ),
         key="chart_cost", alt=rows.costs_alt(points),
     )  # fmt: skip
     st.caption(t("calculator.costs_caption"))
@@ -179,7 +189,8 @@ def sweep_figure(job: Job) -> None:
     words = {"batch": t("calculator.map_batch"), "clips_per_s": t("calculator.clips_axis")}
     st.vega_lite_chart(
         charts.sweep_chart(rows.sweep(points), [{"batch": job.batch}], job.cards, words, ink()),
-        key="chart_sweep", alt=rows.sweep_alt(points),
+        key="chart_sweep",
+        alt=rows.sweep_alt(points),
     )
     st.caption(t("calculator.sweep_caption"))
 
@@ -193,7 +204,11 @@ def sentences(comparison: Comparison) -> None:
     }
     for title, messages in groups.items():
         if messages:
-            st.markdown("\n".join([f"**{t(f'calculator.{title}')}**", ""] + [f"- {say(m)}" for m in messages]))
+            st.markdown(
+                "\n".join(
+                    [f"**{t(f'calculator.{title}')}**", ""] + [f"- {say(m)}" for m in messages]
+                )
+            )
 
 
 def take_away(comparison: Comparison) -> None:
@@ -226,10 +241,11 @@ def take_away(comparison: Comparison) -> None:
 
 def recipes(job: Job) -> None:
     """Published recipes as links: the visitor's cards and prices with the recipe's inputs."""
+    links = share.queries(job, language(), [preset.values for preset in presets.PRESETS])
     lines = [
-        f"- [{preset.title}](?{share.query(job.replace(**preset.values), language())}) "
+        f"- [{preset.title}](?{link}) "
         + t("calculator.preset_of", gpus=preset.gpus, source=preset.source)
-        for preset in presets.PRESETS
+        for preset, link in zip(presets.PRESETS, links, strict=True)
     ]
     with st.expander(t("calculator.presets_title")):
         st.markdown("\n".join([*lines, "", t("calculator.preset_note")]))

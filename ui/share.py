@@ -7,7 +7,7 @@ the address; so the link to share is made here, and the one that was opened is c
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -31,7 +31,7 @@ CARRIED = "link_as_opened"
 
 
 def parameters(job: Job, lang: str) -> list[tuple[str, str]]:
-    """Every input of a job as link parameters, with both versions; what is left empty is left out."""
+    """Every input of a job as link parameters, with both versions; without what is left empty."""
     pairs = [
         (field.key, as_text(item))
         for field in FIELDS
@@ -73,6 +73,15 @@ def query(job: Job, lang: str) -> str:
     return urlencode(parameters(job, lang))
 
 
+def queries(job: Job, lang: str, changes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """`query` for the job with each of the changes, which all change the same inputs."""
+    changed = set(changes[0])
+    kept = urlencode([pair for pair in parameters(job, lang) if pair[0] not in changed])
+    return [
+        urlencode([(k, as_text(v)) for k, v in change.items()]) + "&" + kept for change in changes
+    ]
+
+
 def link(job: Job) -> str:
     """A link that shows this very page to others."""
     address = (st.context.url or "http://localhost:8501").split("?")[0]
@@ -94,7 +103,9 @@ def problems(opened: Mapping[str, list[str]]) -> list[str]:
         for key, given in opened.items()
         if key in known and not accepted(known[key], given, inputs.value(key))
     ]
-    found += [_refused_price(key, given) for key, given in opened.items() if _is_bad_price(key, given)]
+    found += [
+        _refused_price(key, given) for key, given in opened.items() if _is_bad_price(key, given)
+    ]
     if "lang" in opened and opened["lang"][-1] not in LANGUAGES:
         found.append(_sentence("common.language", "lang", opened["lang"], language(), LANGUAGES))
     unknown = [key for key in opened if key not in known and not _is_known(key)]
@@ -112,7 +123,9 @@ def accepted(field: Field, given: list[str], used: Any) -> bool:
         return sorted(given) == sorted(used)
     if field.kind in ("int", "number"):
         return used is not None and _number(given[-1]) == used
-    return given[-1].lower() == as_text(used) if field.kind == "flag" else given[-1] == as_text(used)
+    return (
+        given[-1].lower() == as_text(used) if field.kind == "flag" else given[-1] == as_text(used)
+    )
 
 
 def _number(text: str) -> float | None:
@@ -131,7 +144,11 @@ def _price_slugs() -> dict[str, str]:
 
 
 def _is_known(key: str) -> bool:
-    return key in (MODEL_PARAM, DATA_PARAM, "lang", *inputs.VIEW_INPUTS) or key.startswith(FOREIGN) or key in _price_slugs()
+    return (
+        key in (MODEL_PARAM, DATA_PARAM, "lang", *inputs.VIEW_INPUTS)
+        or key.startswith(FOREIGN)
+        or key in _price_slugs()
+    )
 
 
 def _is_bad_price(key: str, given: list[str]) -> bool:
@@ -149,7 +166,9 @@ def _refused_price(key: str, given: list[str]) -> str:
 
 
 def _refused(field: Field, given: list[str]) -> str:
-    return _sentence(f"inputs.{field.key}", field.key, given, inputs.value(field.key), allowed(field))
+    return _sentence(
+        f"inputs.{field.key}", field.key, given, inputs.value(field.key), allowed(field)
+    )
 
 
 def _sentence(label: str, key: str, given: list[str], used: Any, allowed: Any, **names: str) -> str:
@@ -169,7 +188,9 @@ def allowed(field: Field) -> str:
         return t("inputs.flags")
     if field.kind in ("int", "number"):
         return t("inputs.range", low=f"{field.minimum:,g}", high=f"{field.maximum:,.12g}")
-    return ", ".join(map(as_text, card_names() if field.kind == "offers" else inputs.options(field)))
+    return ", ".join(
+        map(as_text, card_names() if field.kind == "offers" else inputs.options(field))
+    )
 
 
 def _other_version(opened: Mapping[str, list[str]]) -> list[str]:

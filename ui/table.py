@@ -37,7 +37,7 @@ def show(job: Job, intro: DeltaGenerator) -> None:
     try:
         measured = data()
         profile = profile_of(job, measured)
-        found = evaluate_all(job, profile, offers(job, measured.cards), measured.prices)
+        found = evaluate_all(job, profile, offers(job, measured.cards), measured)
     except NotTraced as error:
         st.error(say(error.message), icon=":material/search_off:")
         return
@@ -106,7 +106,11 @@ def _columns(job: Job) -> dict[str, Any]:
         "card": st.column_config.TextColumn(t("cards.card"), pinned=True),
         "state": st.column_config.TextColumn(t("cards.state")),
         "used": st.column_config.ProgressColumn(
-            t("cards.used"), help=t("cards.used_help"), format="percent", min_value=0.0, max_value=1.0
+            t("cards.used"),
+            help=t("cards.used_help"),
+            format="percent",
+            min_value=0.0,
+            max_value=1.0,
         ),
         "peak": number(t("cards.peak"), format="%.1f"),
         "usable": number(t("cards.usable"), format="%.1f"),

@@ -1,4 +1,4 @@
-"""A served app and a real Chromium: `visit("/?batch=4", color_scheme="dark")` gives a settled page."""
+"""A served app and a real Chromium: `visit("/?batch=4", color_scheme="dark")` is a settled page."""
 
 from __future__ import annotations
 

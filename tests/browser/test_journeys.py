@@ -1,4 +1,4 @@
-"""What visitors do, in a real Chromium: open, change, share, export, in two languages and two themes."""
+"""What visitors do, in a real Chromium: open, change, share, export; two languages, two themes."""
 
 from __future__ import annotations
 

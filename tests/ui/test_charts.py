@@ -56,15 +56,22 @@ def test_colours_are_told_apart_by_more_than_colour() -> None:
 def _charts() -> dict[str, charts.Spec]:
     limits = [{"offer": "A", "gib": 23.0, "label": "23 GiB"}]
     parts = [{"offer": "A", "name": "Weights", "gib": 1.0, "order": 0, "label": ""}]
-    phases = [{"name": "forward", "at": 0, "ends": 0.3}, {"name": "optimizer", "at": 0.3, "ends": 1}]
+    phases = [
+        {"name": "forward", "at": 0, "ends": 0.3},
+        {"name": "optimizer", "at": 0.3, "ends": 1},
+    ]
     cost = {"offer": "A", "hours": 2.0, "hours_low": 1.0, "hours_high": 3.0, "cost": 2.0,
             "cost_low": 1.0, "cost_high": 3.0, "time_text": "", "cost_text": ""}  # fmt: skip
     cells = [{"batch": 1, "row": 8, "offer": "A", "letter": "A", "cost": "$1"}]
     speed = [{"offer": "A", "batch": 1, "clips_per_s": 3.0, "how": ""}]
     return {
         "memory": charts.memory_chart(parts, limits, {"weights": "Weights"}, "GiB", "light"),
-        "timeline": charts.timeline_chart([{"at": 0, "gib": 1.0}], phases, limits, "GiB", "step", "dark"),
-        "tipping": charts.tipping_chart(cells, [{"batch": 1, "row": 8}], OFFERS, "none", WORDS, "light"),
+        "timeline": charts.timeline_chart(
+            [{"at": 0, "gib": 1.0}], phases, limits, "GiB", "step", "dark"
+        ),
+        "tipping": charts.tipping_chart(
+            cells, [{"batch": 1, "row": 8}], OFFERS, "none", WORDS, "light"
+        ),
         "cost": charts.cost_chart([cost], OFFERS, "hours", "USD", "light"),
         "sweep": charts.sweep_chart(speed, [{"batch": 1}], OFFERS, WORDS, "light"),
     }

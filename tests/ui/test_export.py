@@ -59,7 +59,9 @@ def test_the_command_gives_the_same_answer(
     assert calc_main([*words[3:], "--json"]) == 0
     answer = yaml.safe_load(capsys.readouterr().out)
     mids = [offer["memory_gib"]["allocated"]["mid"] for offer in answer["offers"]]
-    assert mids == pytest.approx([result.memory.allocated.mid for result in comparison.offers], rel=1e-3)
+    assert mids == pytest.approx(
+        [result.memory.allocated.mid for result in comparison.offers], rel=1e-3
+    )
     assert [offer["micro_batch"] for offer in answer["offers"]] == [2, 2]
 
 

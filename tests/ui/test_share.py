@@ -60,7 +60,11 @@ def test_a_link_of_version_1_still_opens_the_same_job(link: str) -> None:
 
 def test_the_shared_link_holds_every_input_and_both_versions() -> None:
     prices = (("RTX 4090 24GB", 0.3),)
-    parameters = dict(share.parameters(Job(prices=prices, buy_prices=prices, micro_batch=2, loader_clips_per_s=9.0), "zh"))
+    parameters = dict(
+        share.parameters(
+            Job(prices=prices, buy_prices=prices, micro_batch=2, loader_clips_per_s=9.0), "zh"
+        )
+    )
     inputs = {field.key for field in FIELDS if field.kind != "prices"}
     assert inputs <= set(parameters)
     assert parameters["usd_h_rtx-4090-24gb"] == "0.3"
@@ -71,7 +75,9 @@ def test_the_shared_link_holds_every_input_and_both_versions() -> None:
 
 def test_the_shared_link_opens_the_very_page() -> None:
     first = opened(f"{SWIN}&lang=zh&epochs=7")
-    link = "&".join(f"{key}={value}" for key, values in shared_link(first).items() for value in values)
+    link = "&".join(
+        f"{key}={value}" for key, values in shared_link(first).items() for value in values
+    )
     second = opened(link)
     assert verdict(second) == verdict(first)
     assert not second.warning

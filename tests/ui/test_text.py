@@ -37,7 +37,11 @@ def test_a_text_is_complete_in_both_languages(key: str) -> None:
 def test_chinese_texts_are_chinese() -> None:
     ascii_only = {key for key, (_, zh) in CATALOGUE.items() if not CHINESE.search(zh)}
     same = {key for key in ascii_only if CATALOGUE[key][0] == CATALOGUE[key][1]}
-    ours = {key for key in same if key.split(".")[0] in ("common", "inputs", "calculator", "cards", "export")}
+    ours = {
+        key
+        for key in same
+        if key.split(".")[0] in ("common", "inputs", "calculator", "cards", "export")
+    }
     assert ours <= SAME_IN_BOTH
 
 
@@ -64,7 +68,9 @@ def test_every_text_that_a_file_asks_for_exists(path: Path) -> None:
 def test_every_input_and_part_has_its_texts() -> None:
     wanted = {f"inputs.{field.key}" for field in FIELDS} | {f"inputs.{f.key}_help" for f in FIELDS}
     wanted |= {f"calculator.part_{part}" for part in PARTS}
-    wanted |= {f"common.{word}" for word in ("fits", "tight", "no", "measured", "corrected", "formula")}
+    wanted |= {
+        f"common.{word}" for word in ("fits", "tight", "no", "measured", "corrected", "formula")
+    }
     assert wanted <= set(CATALOGUE)
 
 

@@ -125,8 +125,14 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Beyond the largest batch the rest is accumulated, which no longer gains speed.",
         "超过最大批后改用梯度累积，速度不再提升。",
     ),
-    "sweep_alt": ("Clips per second against the batch: {summary}.", "每秒片段数随批大小变化：{summary}。"),
-    "sweep_alt_one": ("{offer} {first} at {low}, {last} at {high}", "{offer} 批 {low} 时 {first}，批 {high} 时 {last}"),
+    "sweep_alt": (
+        "Clips per second against the batch: {summary}.",
+        "每秒片段数随批大小变化：{summary}。",
+    ),
+    "sweep_alt_one": (
+        "{offer} {first} at {low}, {last} at {high}",
+        "{offer} 批 {low} 时 {first}，批 {high} 时 {last}",
+    ),
     "sweep_none": ("No speed is known for these cards.", "这些显卡的速度未知。"),
     "clips_axis": ("clips per second", "段/秒"),
     # below
@@ -140,7 +146,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Holds every input, and the versions of model and data.",
         "包含全部输入以及模型与数据版本。",
     ),
-    "commands": ("The same on the command line, and the run that would measure it", "命令行复现，以及实测此设置的命令"),
+    "commands": (
+        "The same on the command line, and the run that would measure it",
+        "命令行复现，以及实测此设置的命令",
+    ),
     "download_csv": ("Table (CSV)", "表格（CSV）"),
     "download_yaml": ("Job (YAML)", "任务（YAML）"),
     "download_markdown": ("Summary (Markdown)", "摘要（Markdown）"),
@@ -150,11 +159,17 @@ TEXTS: dict[str, tuple[str, str]] = {
         "每张图右上角菜单可另存为 PNG 或 SVG。",
     ),
     "presets_title": ("Start from a published recipe", "从公开配方开始"),
-    "preset_of": ("(published with {gpus} GPUs: [source]({source}))", "（原配方用 {gpus} 块 GPU：[来源]({source})）"),
+    "preset_of": (
+        "(published with {gpus} GPUs: [source]({source}))",
+        "（原配方用 {gpus} 块 GPU：[来源]({source})）",
+    ),
     "preset_note": (
         "The batch is the recipe's batch of one GPU. Links open in a new tab, with your cards and prices.",
         "批大小取原配方单卡的值。链接在新标签页打开，并带上您的显卡与价格。",
     ),
-    "traced_shapes": ("Traced: {frames} frames, {sizes} px.", "已追踪：{frames} 帧，{sizes} 像素。"),
+    "traced_shapes": (
+        "Traced: {frames} frames, {sizes} px.",
+        "已追踪：{frames} 帧，{sizes} 像素。",
+    ),
     "params": ("{millions} M parameters.", "{millions} 百万参数。"),
 }

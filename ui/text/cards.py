@@ -42,7 +42,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "price_buy": ("Price, USD", "价格（美元）"),
     "date": ("Price of", "价格日期"),
     "basis": ("Speed basis", "速度依据"),
-    "alt": ("Table of {all} offers, sorted by cost: {first}.", "{all} 个方案的表格，按成本排序：{first}。"),
+    "alt": (
+        "Table of {all} offers, sorted by cost: {first}.",
+        "{all} 个方案的表格，按成本排序：{first}。",
+    ),
     "download": ("Table (CSV)", "表格（CSV）"),
     "none_left": ("No card matches these filters.", "没有符合条件的显卡。"),
     "caption": (
