@@ -138,6 +138,15 @@ def architecture(config: Config) -> str:
     return "not named"
 
 
+def millions(params: int) -> float:
+    """Parameters in millions.
+
+    >>> millions(94_212_864)
+    94.212864
+    """
+    return params / 1e6
+
+
 def _to_profile(config: Config, name: str, model: str, shape: Shape, read: Any) -> Mapped:
     values, notes = _clip(shape)
     if "ForPreTraining" in str(config.get("architectures")):

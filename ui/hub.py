@@ -60,11 +60,6 @@ class Found:
     params_problem: HubProblem | None
     dtypes: Mapping[str, int]
 
-    @property
-    def params_millions(self) -> float:
-        """Parameters in millions; 0 where they were not counted."""
-        return (self.params or 0) / 1e6
-
 
 def look_up(
     model_id: str, available: Collection[str], endpoint: str | None = None,

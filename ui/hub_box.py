@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from calc import hub_map
+from calc import custom, hub_map
+from calc.job import Job
 from ui.data import model_names
 from ui.hub import Found, HubProblem, look_up
 from ui.plain import code
@@ -67,7 +68,7 @@ def _found(found: Found) -> None:
     word = "hub.as_custom" if mapped.model == "custom" else "hub.as_profile"
     names = {"id": found.model_id, "architecture": mapped.architecture, "model": mapped.model}
     st.markdown(t(word, **{key: code(name) for key, name in names.items()}))
-    st.markdown(_params(found))
+    st.markdown(" ".join((_params(found), *_sliders(mapped))))
     for note in mapped.notes:
         st.caption(t(f"hub.note_{note}"))
     _table(found)
@@ -80,7 +81,18 @@ def _params(found: Found) -> str:
     if found.params_problem is not None:
         return t("hub.no_params", why=sentence(found.params_problem))
     dtypes = ", ".join(code(dtype) for dtype in found.dtypes)
-    return t("hub.params", millions=found.params_millions, dtypes=dtypes)
+    return t("hub.params", millions=hub_map.millions(found.params or 0), dtypes=dtypes)
+
+
+def _sliders(mapped: hub_map.Mapped) -> tuple[str, ...]:
+    """How many parameters the sliders make, to be held against those that were counted."""
+    if mapped.model != "custom":
+        return ()
+    try:
+        params = custom.profile(Job(**dict(mapped.values))).params  # type: ignore[arg-type]
+    except ValueError:  # figures that do not divide; the calculator says which
+        return ()
+    return (t("hub.sliders", millions=hub_map.millions(params)),)
 
 
 def _table(found: Found) -> None:

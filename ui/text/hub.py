@@ -25,6 +25,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{millions:,.1f} M parameters, counted from the headers of its weights ({dtypes}).",
         "从权重文件头数得 {millions:,.1f} M 个参数（{dtypes}）。",
     ),
+    "sliders": (
+        "The custom sliders set from it describe {millions:,.1f} M parameters.",
+        "由此设定的自定义滑块对应 {millions:,.1f} M 个参数。",
+    ),
     "no_params": ("Parameters were not counted: {why}", "没有统计参数量：{why}"),
     "read_from": ("Read: {files}; commit {commit}.", "读取了：{files}；提交 {commit}。"),
     "column_name": ("In the config", "配置项"),
