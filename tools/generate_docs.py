@@ -48,7 +48,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     check = parser.parse_args(argv).check
-    stale = [(path, text) for path, text in wanted(ROOT) if _text(path) != text]
+    try:
+        stale = [(path, text) for path, text in wanted(ROOT) if _text(path) != text]
+    except ValueError as error:
+        print(f"generate_docs: {error}", file=sys.stderr)
+        return 2
     for path, text in stale:
         name = path.relative_to(ROOT).as_posix()
         if check:
@@ -117,14 +121,11 @@ def output(command: str, old: str) -> str:
     if (is_help and sys.version_info >= HELP_PYTHON) or (not is_help and DATA_ONLY in os.environ):
         return old
     words = [sys.executable, *shlex.split(command)[1:]]
-    result = subprocess.run(
-        words,
-        cwd=ROOT,
-        env={**os.environ, "COLUMNS": "100"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    env = {**os.environ, "COLUMNS": "100"}
+    result = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    if result.returncode:
+        last = (result.stderr.strip().splitlines() or ["no message"])[-1]
+        raise ValueError(f"{command} failed with code {result.returncode}: {last}")
     return f"```console\n$ {command}\n{result.stdout.rstrip()}\n```\n"
 
 
