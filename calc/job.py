@@ -79,8 +79,8 @@ class Job:
     """
 
     model: str = _field("choice", "video-swin-t", "main")
-    frames: int = _choice(32, "main", 8, 16, 32, 64, 96)
-    size: int = _choice(224, "main", 112, 160, 224, 256, 320, 384, 448, unit="px")
+    frames: int = _choice(32, "main", 3, 8, 13, 16, 32, 64, 96)
+    size: int = _choice(224, "main", 112, 160, 224, 256, 320, 336, 384, 448, unit="px")
     batch: int = _int(8, "main", 1, 4096, unit="clips")
     precision: str = _choice("fp16", "main", "fp32", "tf32", "fp16", "bf16", "bf16-pure")
     checkpointing: str = _choice("none", "main", "none", "block", "wrapper")

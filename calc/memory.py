@@ -288,7 +288,9 @@ def _on_gpu(
     """Traced candidates on one GPU: gradients sharded, the optimizer's copies added."""
     if job.sharding == "ddp" or count == 1:
         copies = _step_copy_mib(job, profile)
-        return tuple(_with_more(line, copies) if line.phase == "optimizer" else line for line in lines)
+        return tuple(
+            _with_more(line, copies) if line.phase == "optimizer" else line for line in lines
+        )
     copies = _step_copy_mib(job, profile) / count
     return tuple(_sharded(line, copies, count) for line in lines)
 
@@ -366,6 +368,9 @@ def _parts_gib(memory: MemoryModel, line: Line, micro_batch: int) -> dict[str, f
         "activations": line.activations_mib + line.activations_mib_per_clip * micro_batch,
         "temporaries": line.temporaries_mib + line.temporaries_mib_per_clip * micro_batch,
     }
+    if mib["activations"] < 0:  # weights of this shape are fewer than those of the published one
+        mib["weights"] += mib["activations"]
+        mib["activations"] = 0.0
     total = sum(mib.values())
     mib["calibration"] = memory.add_mib + (memory.scale - 1) * total
     return {part: mib[part] / 1024 for part in PARTS}

@@ -60,7 +60,7 @@ def test_cards_and_prices_may_be_repeated() -> None:
     [
         (["compare", "--batch", "x"], "batch is 'x'; allowed are whole numbers from 1 to 4096"),
         (["compare", "--batch", "0"], "batch is 0; allowed are whole numbers from 1 to 4096"),
-        (["compare", "--frames", "7"], "frames is 7; allowed are 8, 16, 32, 64, 96"),
+        (["compare", "--frames", "7"], "frames is 7; allowed are 3, 8, 13, 16, 32, 64, 96"),
         (["compare", "--precision", "fp8"], "precision is 'fp8'; allowed are fp32, tf32, fp16"),
         (["compare", "--model", "nope"], "model is 'nope'; allowed are "),
         ([*CUSTOM, "--card", "RTX 9999"], "card is 'RTX 9999'; allowed are A100 40GB PCIe"),
