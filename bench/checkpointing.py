@@ -93,8 +93,15 @@ class WholeModel(nn.Module):
         super().__init__()
         self.model, self.chunks, self.context_fn = model, chunks, context_fn
 
-    def forward(self, clips: Tensor, **others: Tensor) -> Any:
-        joined = torch.cat(clips.chunk(self.chunks, dim=1), dim=1)
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        inputs = tuple(self._split_and_join(value) for value in inputs)
+        named = {name: self._split_and_join(value) for name, value in named.items()}
         return checkpoint(
-            self.model, joined, use_reentrant=False, context_fn=self.context_fn, **others
+            self.model, *inputs, use_reentrant=False, context_fn=self.context_fn, **named
         )
+
+    def _split_and_join(self, value: Any) -> Any:
+        """A copy of the clips; anything that is no clip as it is."""
+        if not isinstance(value, Tensor) or value.dim() != 5:
+            return value
+        return torch.cat(value.chunk(self.chunks, dim=1), dim=1)

@@ -12,9 +12,9 @@ import datetime
 import gc
 import importlib.metadata
 import multiprocessing
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +28,12 @@ from bench.step import StepConfig
 from bench.trace import Trace, Work, trace_step
 
 FOLDER = Path(__file__).resolve().parent.parent / "measurements" / "models"
-TRACED_AS = {"fp32": "fp32", "amp": "fp16", "bf16-pure": "bf16-pure"}  # profile key: precision
+TRACED_AS = {"fp32": "fp32", "amp": "fp16", "amp-bf16": "bf16", "bf16-pure": "bf16-pure"}
+"""Precision that is traced for a profile's key. fp16 and bf16 AMP take the same memory, but for one
+thing: softmax reads fp16 scores and writes fp32 in one kernel, and copies bf16 scores to fp32
+first. Where a library computes attention that way, bf16 has its own points, "amp-bf16".
+"""
+HALF_SOFTMAX = ("mvit", "vit")  # families whose explicit attention takes a softmax of half scores
 GIB = 2**30
 DIGITS = 4  # significant, of work
 
@@ -55,11 +60,16 @@ def settings(spec: ModelSpec) -> Iterator[At]:
     """Every setting of a model: each shape four ways, and at the published size all the others."""
     usual = spec.attention[0]
     for frames, size in spec.shapes():
-        for precision in ("amp", "fp32"):
+        for precision in _precisions(spec, usual):
             for checkpointing in ("none", "block"):
                 yield At(frames, size, precision, checkpointing, usual, "full")
         if size == spec.reference[1]:
             yield from _others(spec, frames, size)
+
+
+def _precisions(spec: ModelSpec, attention: str) -> tuple[str, ...]:
+    own = attention == "eager" and spec.family in HALF_SOFTMAX
+    return ("amp", "amp-bf16", "fp32") if own else ("amp", "fp32")
 
 
 def _others(spec: ModelSpec, frames: int, size: int) -> Iterator[At]:
@@ -67,10 +77,11 @@ def _others(spec: ModelSpec, frames: int, size: int) -> Iterator[At]:
     for checkpointing in ("none", "block"):
         yield At(frames, size, "bf16-pure", checkpointing, usual, "full")
     yield At(frames, size, "amp", "wrapper", usual, "full")
-    for precision in ("amp", "fp32"):
-        if spec.head:
+    if spec.head:
+        for precision in ("amp", "fp32"):
             yield At(frames, size, precision, "none", usual, "head")
-        for attention in spec.attention[1:]:
+    for attention in spec.attention[1:]:
+        for precision in _precisions(spec, attention):
             for checkpointing in ("none", "block"):
                 yield At(frames, size, precision, checkpointing, attention, "full")
 
@@ -113,30 +124,51 @@ def _short(value: float) -> float:
     return int(rounded) if rounded == int(rounded) else rounded
 
 
-def profile(
-    spec: ModelSpec,
-    wanted: Sequence[At] | None = None,
-    tell: Callable[[str], None] = lambda _: None,
-) -> dict[str, Any]:
-    """The whole profile of a model as plain data; `wanted` restricts the settings."""
-    points, timelines, params = [], [], 0  # the first setting is the published one
-    weights, gradients, trainable = {}, {}, {}
-    chosen = list(settings(spec)) if wanted is None else list(wanted)
-    for number, at in enumerate(chosen, 1):
+@dataclass(slots=True)
+class Draft:
+    """What is known of a model so far; the first setting of each precision is the published one."""
+
+    params: int = 0
+    trainable: dict[str, dict[str, int]] = field(default_factory=dict)
+    weights_mib: dict[str, float] = field(default_factory=dict)
+    gradients_mib: dict[str, dict[str, float]] = field(default_factory=dict)
+    points: list[dict[str, Any]] = field(default_factory=list)
+    timelines: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, spec: ModelSpec, at: At) -> None:
+        """Trace one setting."""
         trace = trace_step(at.config(spec.id), affine=True)
-        base_mib = weights.setdefault(at.precision, _weights_mib(trace))
-        points.append(profile_point(at, trace, base_mib))
-        if at[:2] == spec.reference and at.precision != "bf16-pure" and _ordinary(at):
-            ends, fixed, per_clip = timeline(trace)
-            timelines.append(
-                {"at": list(at), "phase_ends": ends, "fixed_mib": fixed, "per_clip_mib": per_clip}
-            )
-        gradients.setdefault(at.trainable, {}).setdefault(at.precision, mib(gradients_bytes(trace)))
+        key = at.precision.removesuffix("-bf16")
+        base_mib = self.weights_mib.setdefault(key, _weights_mib(trace))
+        self.points.append(profile_point(at, trace, base_mib))
+        if at[:2] == spec.reference and _has_timeline(at):
+            self.timelines.append(_timeline_entry(at, trace))
+        gradients = self.gradients_mib.setdefault(at.trainable, {})
+        gradients.setdefault(key, mib(gradients_bytes(trace)))
         trained = {"params": trace.trained_params, "tensors": trace.trained_tensors}
-        trainable.setdefault(at.trainable, trained)
-        params = params or trace.params
-        tell(f"{spec.id} {number}/{len(chosen)}")
-    _derive_gradients(gradients)
+        self.trainable.setdefault(at.trainable, trained)
+        self.params = self.params or trace.params
+
+
+def profile(
+    spec: ModelSpec, wanted: Sequence[At] | None = None, known: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """The profile of a model as plain data; `wanted` restricts the settings.
+
+    known: an earlier profile; only what it lacks is traced.
+    """
+    draft = Draft(**{f.name: known[f.name] for f in fields(Draft)}) if known else Draft()
+    chosen = list(settings(spec)) if wanted is None else list(wanted)
+    there = {At(*point["at"]) for point in draft.points}
+    for at in chosen:
+        if at not in there:
+            draft.add(spec, at)
+    _derive_gradients(draft.gradients_mib)
+    order = {at: position for position, at in enumerate(chosen)}
+    for entries in (draft.points, draft.timelines):
+        entries[:] = [entry for entry in entries if At(*entry["at"]) in order]
+        entries.sort(key=lambda entry: order[At(*entry["at"])])
+    allocator = (known or {}).get("allocator")
     return {
         "schema": 1,
         "model": spec.id,
@@ -145,26 +177,25 @@ def profile(
         "source": spec.source,
         "input": {"channels": 3, "layout": spec.layout},
         "attention": list(spec.attention),
-        "params": params,
-        "trainable": trainable,
-        "weights_mib": weights,
-        "gradients_mib": gradients,
+        "params": draft.params,
+        "trainable": draft.trainable,
+        "weights_mib": draft.weights_mib,
+        "gradients_mib": draft.gradients_mib,
         "traced": _traced(spec),
-        "points": points,
-        "allocator": allocator_table(spec) if wanted is None else [],
-        "timelines": timelines,
+        "points": draft.points,
+        "allocator": allocator or (allocator_table(spec) if wanted is None else []),
+        "timelines": draft.timelines,
     }
 
 
-def with_allocator(spec: ModelSpec, path: Path) -> dict[str, Any]:
-    """The profile in a file with a new table of the allocator."""
-    found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    timelines = found.pop("timelines")
-    return {**found, "allocator": allocator_table(spec), "timelines": timelines}
+def _has_timeline(at: At) -> bool:
+    usual = at.trainable == "full" and at.checkpointing != "wrapper"
+    return usual and at.precision != "bf16-pure"
 
 
-def _ordinary(at: At) -> bool:
-    return at.trainable == "full" and at.checkpointing != "wrapper"
+def _timeline_entry(at: At, trace: Trace) -> dict[str, Any]:
+    ends, fixed, per_clip = timeline(trace)
+    return {"at": list(at), "phase_ends": ends, "fixed_mib": fixed, "per_clip_mib": per_clip}
 
 
 def _derive_gradients(gradients: dict[str, dict[str, float]]) -> None:
@@ -223,41 +254,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", action="append", choices=sorted(MODELS), metavar="ID",
                         help="model to trace; again for more; default: every model")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=1, help="models traced at once (default 1)")
-    parser.add_argument("--allocator-only", action="store_true",
-                        help="replay the allocator again, keep the points of the file")  # fmt: skip
+    parser.add_argument("--resume", action="store_true",
+                        help="keep what the files hold, trace only what they lack")  # fmt: skip
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the files go")
 
 
 def main(args: argparse.Namespace) -> int:
     """Write one file per model."""
-    models = args.model or list(MODELS)
     args.folder.mkdir(parents=True, exist_ok=True)
-    work = [(model, args.folder, args.allocator_only) for model in models]
-    if args.jobs == 1:
-        results = map(_write, work)
-        done = [print(line, flush=True) for line in results]
-    else:
-        with multiprocessing.get_context("spawn").Pool(args.jobs, maxtasksperchild=1) as pool:
-            done = [print(line, flush=True) for line in pool.imap_unordered(_write, work)]
-    return 0 if len(done) == len(models) else 1
+    work = [(model, args.folder, args.resume) for model in args.model or list(MODELS)]
+    failed = False
+    with multiprocessing.get_context("spawn").Pool(args.jobs, maxtasksperchild=1) as pool:
+        for line, done in pool.imap_unordered(_write, work):
+            print(line, flush=True)
+            failed = failed or not done
+    return 1 if failed else 0
 
 
-def _write(job: tuple[str, Path, bool]) -> str:
-    """Trace one model and write its file; the line to print."""
-    model, folder, allocator_only = job
+def _write(job: tuple[str, Path, bool]) -> tuple[str, bool]:
+    """Trace one model and write its file; the line to print, and whether it went well."""
+    model, folder, resume = job
     path = folder / f"{model}.yaml"
     torch.set_num_threads(1)
     began = time.monotonic()
     spec = find(model)
-    trace_step(next(settings(spec)).config(model), affine=True)
-    gc.collect()
-    gc.freeze()  # the libraries stay; collections between traces are quick
-    found = with_allocator(spec, path) if allocator_only else profile(spec)
+    known = yaml.safe_load(path.read_text("utf-8")) if resume and path.exists() else None
+    try:
+        trace_step(next(settings(spec)).config(model), affine=True)  # loads the libraries
+        gc.collect()
+        gc.freeze()  # they stay; collections between traces are quick
+        found = profile(spec, known=known)
+    except Exception as error:  # the other models go on
+        return f"{model}: failed: {type(error).__name__}: {error}", False
     text = render(found)
     path.write_text(text, encoding="utf-8")
     seconds = time.monotonic() - began
-    return f"{model}: {len(found['points'])} points, {len(text) // 1024} kB, {seconds:.0f} s"
-
-
-if __name__ == "__main__":
-    sys.exit("run it as: python -m bench profile")
+    return f"{model}: {len(found['points'])} points, {len(text) // 1024} kB, {seconds:.0f} s", True

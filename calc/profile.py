@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,7 +12,12 @@ from calc.words import Message
 PRECISION_KEY = {
     "fp32": "fp32", "tf32": "fp32", "fp16": "amp", "bf16": "amp", "bf16-pure": "bf16-pure",
 }  # fmt: skip
-"""Traced precision of a job's precision: fp16 and bf16 take the same bytes under AMP."""
+"""Traced precision of a job's precision: fp16 and bf16 take the same bytes under AMP, but see:"""
+
+BF16_KEY = "amp-bf16"
+"""Traced apart where a model takes a softmax of half-precision scores: CUDA copies bf16 scores to
+fp32 first, and fp16 scores not.
+"""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -20,7 +26,7 @@ class Setting:
 
     frames: int
     size: int
-    precision: str  # fp32 | amp | bf16-pure
+    precision: str  # fp32 | amp | amp-bf16 | bf16-pure
     checkpointing: str  # none | block | wrapper
     attention: str  # sdpa | eager
     trainable: str  # full | head
@@ -165,6 +171,9 @@ def setting(job: Job, profile: ModelProfile) -> Setting:
         job.frames, job.size, PRECISION_KEY[job.precision],
         job.checkpointing, attention(job, profile), job.trainable,
     )  # fmt: skip
+    own = dataclasses.replace(wanted, precision=BF16_KEY)
+    if job.precision == "bf16" and own in profile.points:
+        return own
     if wanted not in profile.points:
         raise NotTraced(_not_traced(job, profile, wanted))
     return wanted

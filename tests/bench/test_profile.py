@@ -14,8 +14,9 @@ from bench.models import MODELS
 from bench.profile import FOLDER, At, profile, profile_point, render, settings
 from bench.step import StepConfig
 from bench.trace import trace_step
+from calc.job import Job
 from calc.measurements import ProfileFile, load_profile, read
-from calc.profile import Setting
+from calc.profile import Setting, point, setting
 
 SMALL = [
     At(8, 112, "amp", "none", "sdpa", "full"),
@@ -34,9 +35,9 @@ def test_a_profile_is_read_by_calc_and_gives_plain_traces(tmp_path: Path) -> Non
     path.write_text(render(profile(MODELS["videomae-s"], SMALL)), encoding="utf-8")
     found = read(ProfileFile, path)
     assert len(found.points) == len(SMALL)
-    for at, point in zip(SMALL, found.points, strict=True):
+    for at, traced in zip(SMALL, found.points, strict=True):
         for batch in (2, 4, 8):
-            lines_mib = max(line.mib(batch) for line in point.step)
+            lines_mib = max(line.mib(batch) for line in traced.step)
             plain = peak(trace_step(at.config("videomae-s").replace(batch=batch)), batch)
             ours = found.weights_mib[at.precision] + lines_mib
             assert ours == pytest.approx(plain.mib, rel=0.005)
@@ -82,6 +83,34 @@ def test_shipped_points_can_be_traced_again(number: int) -> None:
         at, trace_step(at.config(model), affine=True), document["weights_mib"][at.precision]
     )
     assert again == entry, f"made by torch {document['traced']['torch']}"
+
+
+def test_bf16_takes_its_own_point_where_it_takes_more_memory(tmp_path: Path) -> None:
+    """softmax of half-precision scores: read as they are in fp16, copied to fp32 in bf16."""
+    at = At(16, 224, "amp", "block", "eager", "full")
+    wanted = [at, at._replace(precision="amp-bf16"), at._replace(attention="sdpa")]
+    path = tmp_path / "models" / "videomae-s.yaml"
+    path.parent.mkdir()
+    path.write_text(render(profile(MODELS["videomae-s"], wanted)), encoding="utf-8")
+    found = load_profile("videomae-s", tmp_path)
+    job = Job(
+        model="videomae-s", frames=16, size=224, checkpointing="block", attention="eager",
+        precision="bf16",
+    )  # fmt: skip
+    assert setting(job, found).precision == "amp-bf16"
+    assert setting(job.replace(attention="sdpa"), found).precision == "amp"
+    mib = {p: max(line.mib(64) for line in point(job.replace(precision=p), found).step)
+           for p in ("fp16", "bf16")}  # fmt: skip
+    assert mib["bf16"] > 1.05 * mib["fp16"]
+
+
+def test_what_a_file_holds_is_not_traced_again() -> None:
+    one, two = SMALL[:2]
+    known = profile(MODELS["videomae-s"], [one])
+    known["points"][0]["work"]["memory"] = ["kept"]
+    both = profile(MODELS["videomae-s"], [two, one], known)
+    assert [entry["at"] for entry in both["points"]] == [list(two), list(one)]
+    assert both["points"][1]["work"]["memory"] == ["kept"]
 
 
 def test_all_profiles_together_stay_small() -> None:
