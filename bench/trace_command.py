@@ -53,9 +53,23 @@ def main(args: argparse.Namespace) -> int:
         **{name: getattr(args, name) for name in (*names, "trainable", "clip_grad", "input")},
         **({"builder": args.builder} if args.builder else {"model": args.model}),
     )
-    found = report(config, args.ddp, not args.no_allocator)
+    try:
+        found = report(config, args.ddp, not args.no_allocator)
+    except ValueError:
+        raise
+    except Exception as error:
+        if args.builder is None:
+            raise
+        raise ValueError(_why(args.builder, error)) from error
     print(json.dumps(found, indent=2) if args.json else table(config, found))
     return 0
+
+
+def _why(builder: str, error: Exception) -> str:
+    """One sentence on a user's model that does not run on meta tensors."""
+    said = str(error).strip().splitlines() or [type(error).__name__]
+    hint = "a traced model may not read values of its tensors (.item(), if on a tensor, masks)"
+    return f"{builder} cannot be traced: {said[0].rstrip('.')}; {hint}, and --input must fit it"
 
 
 def report(config: StepConfig, ddp: bool = False, allocator: bool = True) -> dict[str, Any]:
