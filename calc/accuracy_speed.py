@@ -20,13 +20,15 @@ from calc.card import Card
 from calc.measurements import load_cards
 from calc.network import exchange, exposed_s, link
 from calc.speed_fit import (
+    ENOUGH,
     REFERENCE,
     Cell,
     Observed,
+    SpecRow,
     datasheet_seconds,
     fit_cards,
     fit_classes,
-    fit_specs,
+    fit_spec_model,
     predict_s,
     quantile,
     specs,
@@ -178,22 +180,38 @@ def _against_reference(
 
 
 @cache
-def card_out(precision: str) -> tuple[Item, ...]:
-    """Each card's factor from its datasheet, exponents fitted on the other cards."""
+def spec_rows(precision: str) -> tuple[SpecRow, ...]:
+    """Cards with at least `ENOUGH` measured workloads, with their datasheet; the reference not."""
+    weights = card_weights(precision)
     factors = fit_cards(cells(precision))
-    known = {
-        name: (*found, math.log(factor))
-        for name, factor in factors.items()
-        if name != REFERENCE and (found := specs(_card(name), precision)) is not None
-    }
-    return tuple(_card_item(name, known) for name in sorted(known))
+    return tuple(
+        SpecRow(name, _card(name).architecture, *found, math.log(factor))
+        for name, factor in sorted(factors.items())
+        if name != REFERENCE
+        and weights[name] >= ENOUGH
+        and (found := specs(_card(name), precision)) is not None
+    )
 
 
-def _card_item(name: str, known: Mapping[str, tuple[float, float, float]]) -> Item:
-    matrix, memory = fit_specs([row for other, row in known.items() if other != name])
-    rate, bandwidth, factor = known[name]
-    predicted = math.exp(matrix * rate + memory * bandwidth)
-    return Item(name, name, name, "datasheet", predicted, math.exp(factor))
+def card_weights(precision: str) -> dict[str, float]:
+    """How many workloads in full a card's factor rests on."""
+    total: dict[str, float] = defaultdict(float)
+    for cell in cells(precision):
+        total[cell.card] += cell.weight
+    return dict(total)
+
+
+@cache
+def card_out(precision: str) -> tuple[Item, ...]:
+    """Each card's factor from its datasheet, everything fitted on the other cards."""
+    rows = spec_rows(precision)
+    found = []
+    for row in rows:
+        model = fit_spec_model([other for other in rows if other is not row])
+        predicted = model.factor(row.rate, row.bandwidth, row.architecture)
+        measured = math.exp(row.log_factor)
+        found.append(Item(row.card, row.card, row.card, "datasheet", predicted, measured))
+    return tuple(found)
 
 
 @cache

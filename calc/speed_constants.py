@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 CLASS_MULTIPLE: Mapping[str, float] = {
-    "contiguous_byte": 2.97,
-    "conv_byte": 1.1,
-    "conv_flop": 1.06,
-    "dwconv_byte": 5.3,
+    "contiguous_byte": 3.08,
+    "conv_byte": 1.14,
+    "conv_flop": 1.05,
+    "dwconv_byte": 5.33,
     "dwconv_flop": 0.0,
-    "gemm_byte": 1.44,
+    "gemm_byte": 1.46,
     "gemm_flop": 0.85,
     "groupconv_byte": 0.0,
-    "groupconv_flop": 13.1,
+    "groupconv_flop": 10.6,
     "memory_byte": 1.35,
-    "optimizer_byte": 3.71,
+    "optimizer_byte": 3.79,
 }
 CARD_FACTOR: Mapping[str, Mapping[str, float]] = {
     "half": {
@@ -106,12 +106,27 @@ CARD_WEIGHT: Mapping[str, Mapping[str, float]] = {
     },
 }
 SPEC_EXPONENTS: Mapping[str, tuple[float, float]] = {
-    "half": (0.121, 0.854),
-    "tf32": (0.246, 0.743),
+    "half": (0.243, 0.513),
+    "tf32": (0.277, 0.584),
+}
+ARCHITECTURE_FACTOR: Mapping[str, Mapping[str, float]] = {
+    "half": {
+        "Ada": 1.15,
+        "Ampere": 0.973,
+        "Blackwell": 1.05,
+        "Hopper": 0.956,
+        "Volta": 0.757,
+    },
+    "tf32": {
+        "Ada": 1.07,
+        "Ampere": 0.985,
+        "Hopper": 0.953,
+        "Volta": 0.73,
+    },
 }
 RANGE_FACTOR: Mapping[str, float] = {
     "card": 1.36,
-    "model": 1.64,
+    "model": 1.65,
     "nearby": 1.21,
-    "specs": 1.55,
+    "specs": 1.53,
 }

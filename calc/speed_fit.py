@@ -210,13 +210,16 @@ def quantile(values: Sequence[float], share: float) -> float:
     return ordered[min(max(rank, 0), len(ordered) - 1)]
 
 
+ENOUGH = 3.0
+"""A card's factor stands alone from three workloads on; below, its datasheet counts too."""
+
 # --- Cards that nobody has measured beside another ----------------------------------------------
 
 
 def specs(card: Card, precision: str) -> tuple[float, float] | None:
     """Logarithms of a card's datasheet matrix rate and bandwidth, in those of the reference card.
 
-    precision: half | tf32 | fp32. None where the datasheet figures are not known.
+    precision: half | tf32. None where the datasheet figures are not known.
     """
     rate = matrix_tflops(card, precision)
     bandwidth = card.bandwidth_gb_s.value
@@ -233,6 +236,43 @@ def matrix_tflops(card: Card, precision: str) -> float | None:
     if precision == "tf32" and card.dense_tf32_tflops.value:
         return card.dense_tf32_tflops.value
     return card.fp32_tflops.value
+
+
+@dataclass(frozen=True, slots=True)
+class SpecModel:
+    """Factor by datasheet: matrix rate and bandwidth to exponents, and how much better the cards
+    of an architecture are than that (Ada's large cache, for instance), 1 where none was measured.
+    """
+
+    matrix: float
+    memory: float
+    architecture: Mapping[str, float]
+
+    def factor(self, rate: float, bandwidth: float, architecture: str) -> float:
+        """How many times faster than the reference card; the first two are logarithms."""
+        plain = math.exp(self.matrix * rate + self.memory * bandwidth)
+        return plain * self.architecture.get(architecture, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecRow:
+    """A measured card: logarithms of rate, bandwidth and factor, all against the reference."""
+
+    card: str
+    architecture: str
+    rate: float
+    bandwidth: float
+    log_factor: float
+
+
+def fit_spec_model(rows: Sequence[SpecRow]) -> SpecModel:
+    """Exponents over all cards, then the mean of what is left for each architecture."""
+    matrix, memory = fit_specs([(row.rate, row.bandwidth, row.log_factor) for row in rows])
+    left = _means(
+        (row.architecture, row.log_factor - matrix * row.rate - memory * row.bandwidth, 1.0)
+        for row in rows
+    )
+    return SpecModel(matrix, memory, {name: math.exp(value) for name, value in left.items()})
 
 
 def fit_specs(rows: Sequence[tuple[float, float, float]]) -> tuple[float, float]:

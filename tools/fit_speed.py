@@ -9,14 +9,12 @@ A test runs this and compares with the file, so that constants and data cannot d
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from calc.accuracy_speed import held_out_ranges
-from calc.card import Card
-from calc.measurements import load_cards
-from calc.speed_fit import REFERENCE, fit_cards, fit_classes, fit_specs, specs
+from calc import accuracy_speed
+from calc.accuracy_speed import card_weights, held_out_ranges
+from calc.speed_fit import fit_cards, fit_classes, fit_spec_model
 from calc.speed_rows import cells, observed
 
 TARGET = Path("calc/speed_constants.py")
@@ -25,33 +23,19 @@ PRECISIONS = ("half", "tf32")
 
 def constants() -> dict[str, object]:
     """Every fitted constant by name, rounded to three digits."""
-    cards = load_cards()
+    models = {kind: fit_spec_model(accuracy_speed.spec_rows(kind)) for kind in PRECISIONS}
     return {
         "CLASS_MULTIPLE": _rounded(fit_classes(observed())),
         "CARD_FACTOR": {kind: _rounded(fit_cards(cells(kind))) for kind in PRECISIONS},
-        "CARD_WEIGHT": {kind: _rounded(_weights(kind)) for kind in PRECISIONS},
-        "SPEC_EXPONENTS": {kind: _exponents(kind, cards) for kind in PRECISIONS},
+        "CARD_WEIGHT": {kind: _rounded(card_weights(kind)) for kind in PRECISIONS},
+        "SPEC_EXPONENTS": {
+            kind: (round(model.matrix, 3), round(model.memory, 3)) for kind, model in models.items()
+        },
+        "ARCHITECTURE_FACTOR": {
+            kind: _rounded(model.architecture) for kind, model in models.items()
+        },
         "RANGE_FACTOR": _rounded(held_out_ranges()),
     }
-
-
-def _weights(kind: str) -> dict[str, float]:
-    """How many workloads in full a card's factor rests on."""
-    total: dict[str, float] = {}
-    for cell in cells(kind):
-        total[cell.card] = total.get(cell.card, 0.0) + cell.weight
-    return total
-
-
-def _exponents(kind: str, cards: Mapping[str, Card]) -> tuple[float, float]:
-    factors = fit_cards(cells(kind))
-    rows = [
-        (*found, math.log(factor))
-        for name, factor in factors.items()
-        if name != REFERENCE and (found := specs(cards[name], kind)) is not None
-    ]
-    matrix, memory = fit_specs(rows)
-    return round(matrix, 3), round(memory, 3)
 
 
 def _rounded(table: Mapping[str, float]) -> dict[str, float]:
@@ -74,7 +58,7 @@ def render(found: Mapping[str, object]) -> str:
     ]
     for name, value in found.items():
         kind = "Mapping[str, float]"
-        if name in ("CARD_FACTOR", "CARD_WEIGHT"):
+        if name in ("CARD_FACTOR", "CARD_WEIGHT", "ARCHITECTURE_FACTOR"):
             kind = "Mapping[str, Mapping[str, float]]"
         if name == "SPEC_EXPONENTS":
             kind = "Mapping[str, tuple[float, float]]"
