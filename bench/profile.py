@@ -151,11 +151,14 @@ class Draft:
 
 
 def profile(
-    spec: ModelSpec, wanted: Sequence[At] | None = None, known: dict[str, Any] | None = None
+    spec: ModelSpec,
+    wanted: Sequence[At] | None = None,
+    known: dict[str, Any] | None = None,
+    replay: bool = False,
 ) -> dict[str, Any]:
     """The profile of a model as plain data; `wanted` restricts the settings.
 
-    known: an earlier profile; only what it lacks is traced.
+    known: an earlier profile; only what it lacks is traced. replay: add the allocator's table.
     """
     draft = Draft(**{f.name: known[f.name] for f in fields(Draft)}) if known else Draft()
     chosen = list(settings(spec)) if wanted is None else list(wanted)
@@ -168,7 +171,7 @@ def profile(
     for entries in (draft.points, draft.timelines):
         entries[:] = [entry for entry in entries if At(*entry["at"]) in order]
         entries.sort(key=lambda entry: order[At(*entry["at"])])
-    allocator = (known or {}).get("allocator")
+    table = (known or {}).get("allocator") or []
     return {
         "schema": 1,
         "model": spec.id,
@@ -183,7 +186,7 @@ def profile(
         "gradients_mib": draft.gradients_mib,
         "traced": _traced(spec),
         "points": draft.points,
-        "allocator": allocator or (allocator_table(spec) if wanted is None else []),
+        "allocator": table or (allocator_table(spec) if replay else []),
         "timelines": draft.timelines,
     }
 
@@ -256,13 +259,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=int, default=1, help="models traced at once (default 1)")
     parser.add_argument("--resume", action="store_true",
                         help="keep what the files hold, trace only what they lack")  # fmt: skip
+    parser.add_argument("--no-allocator", action="store_true",
+                        help="leave the allocator's table out: most of the time")  # fmt: skip
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the files go")
 
 
 def main(args: argparse.Namespace) -> int:
     """Write one file per model."""
     args.folder.mkdir(parents=True, exist_ok=True)
-    work = [(model, args.folder, args.resume) for model in args.model or list(MODELS)]
+    chosen = args.model or list(MODELS)
+    work = [(model, args.folder, args.resume, not args.no_allocator) for model in chosen]
     failed = False
     with multiprocessing.get_context("spawn").Pool(args.jobs, maxtasksperchild=1) as pool:
         for line, done in pool.imap_unordered(_write, work):
@@ -271,9 +277,9 @@ def main(args: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _write(job: tuple[str, Path, bool]) -> tuple[str, bool]:
+def _write(job: tuple[str, Path, bool, bool]) -> tuple[str, bool]:
     """Trace one model and write its file; the line to print, and whether it went well."""
-    model, folder, resume = job
+    model, folder, resume, replay = job
     path = folder / f"{model}.yaml"
     torch.set_num_threads(1)
     began = time.monotonic()
@@ -283,7 +289,7 @@ def _write(job: tuple[str, Path, bool]) -> tuple[str, bool]:
         trace_step(next(settings(spec)).config(model), affine=True)  # loads the libraries
         gc.collect()
         gc.freeze()  # they stay; collections between traces are quick
-        found = profile(spec, known=known)
+        found = profile(spec, known=known, replay=replay)
     except Exception as error:  # the other models go on
         return f"{model}: failed: {type(error).__name__}: {error}", False
     text = render(found)
