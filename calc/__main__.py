@@ -107,8 +107,8 @@ def value_of(field: Field, text: Any) -> Any:
     """A flag's text as the value of a field; text that is no such value is left for Job to refuse.
 
     >>> from calc.job import FIELD
-    >>> value_of(FIELD["batch"], "8"), value_of(FIELD["frames"], "32"), value_of(FIELD["batch"], "x")
-    (8, 32, 'x')
+    >>> [value_of(FIELD["batch"], text) for text in ("8", "x")]
+    [8, 'x']
     >>> value_of(FIELD["prices"], ["RTX 4090 24GB=0.35"])
     (('RTX 4090 24GB', 0.35),)
     """

@@ -1,4 +1,4 @@
-"""What training costs on an offer: hours, money rented or bought, energy, and where offers break even."""
+"""What training costs on an offer: hours, money rented or bought, energy, break-even prices."""
 
 from __future__ import annotations
 

@@ -98,10 +98,12 @@ class Bytes:
 
 
 VIT_AMP = Bytes(24, 4, 2, 0, 16, 14, 2, 2, 12, 4, 6, 4, 6, 4, 6, 14, 0)
+VIT_BF16 = Bytes(24, 4, 2, 0, 16, 14, 2, 2, 12, 4, 6, 6, 6, 4, 6, 14, 0)
 VIT_FP32 = Bytes(32, 8, 4, 0, 12, 8, 4, 4, 16, 8, 4, 8, 8, 8, 8, 16, 4)
 DIVIDED_AMP = Bytes(36, 4, 4, 4, 20, 16, 2, 2, 24, 4, 6, 4, 6, 4, 6, 26, 0)
 DIVIDED_FP32 = Bytes(60, 8, 4, 8, 24, 16, 0, 4, 32, 8, 4, 8, 16, 8, 8, 28, 4)
-"""Autocast keeps norms' inputs in fp32 and their outputs as one half copy per linear layer."""
+"""Autocast keeps norms' inputs in fp32 and their outputs as one half copy per linear layer. CUDA's
+softmax takes fp16 scores as they are and makes an fp32 copy of bf16 ones."""
 
 LOG_SUM_BYTES = 4.0
 """Fused attention keeps one fp32 number per head and token instead of the scores."""
@@ -233,17 +235,19 @@ class Sizes:
     head_gradients: float
 
 
-def bytes_of(shape: Shape, key: str) -> Bytes:
-    """The table for a pattern and a traced precision."""
+def bytes_of(shape: Shape, job: Job, key: str) -> Bytes:
+    """The table for a pattern and a precision."""
     divided = shape.pattern == "divided"
+    if key == "amp" and not divided:
+        return VIT_BF16 if job.precision == "bf16" else VIT_AMP
     if key == "amp":
-        return DIVIDED_AMP if divided else VIT_AMP
+        return DIVIDED_AMP
     return (DIVIDED_FP32 if divided else VIT_FP32).times(0.5 if key == "bf16-pure" else 1.0)
 
 
 def _sizes(shape: Shape, job: Job, key: str) -> Sizes:
     """What the lines of a job are made of."""
-    table = bytes_of(shape, key)
+    table = bytes_of(shape, job, key)
     grad_bytes = 2 if key == "bf16-pure" else 4
     cast_bytes = 2 if key == "amp" else 0
     unit = shape.tokens * shape.width / MIB
@@ -271,7 +275,7 @@ def _sizes(shape: Shape, job: Job, key: str) -> Sizes:
 
 
 def _point(shape: Shape, job: Job, key: str) -> Point:
-    table, sizes = bytes_of(shape, key), _sizes(shape, job, key)
+    table, sizes = bytes_of(shape, job, key), _sizes(shape, job, key)
     if job.trainable == "head":
         step = _head_lines(shape, table, sizes)
     elif job.checkpointing == "block":

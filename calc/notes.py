@@ -40,11 +40,15 @@ def _attention(job: Job, profile: ModelProfile) -> Message | None:
 
 
 def _ddp(job: Job, several: Sequence[str]) -> Message | None:
-    return Message("note_ddp", {"names": tuple(several)}) if several and job.sharding == "ddp" else None
+    if not several or job.sharding != "ddp":
+        return None
+    return Message("note_ddp", {"names": tuple(several)})
 
 
 def _sharding(job: Job, several: Sequence[str]) -> Message | None:
-    return Message("note_sharding", {"way": job.sharding}) if several and job.sharding != "ddp" else None
+    if not several or job.sharding == "ddp":
+        return None
+    return Message("note_sharding", {"way": job.sharding})
 
 
 def _loader(job: Job, results: Sequence[OfferResult]) -> Message | None:

@@ -171,9 +171,9 @@ def setting(job: Job, profile: ModelProfile) -> Setting:
         job.frames, job.size, PRECISION_KEY[job.precision],
         job.checkpointing, attention(job, profile), job.trainable,
     )  # fmt: skip
-    own = dataclasses.replace(wanted, precision=BF16_KEY)
-    if job.precision == "bf16" and own in profile.points:
-        return own
+    if job.precision == "bf16":
+        own = dataclasses.replace(wanted, precision=BF16_KEY)
+        wanted = own if own in profile.points else wanted
     if wanted not in profile.points:
         raise NotTraced(_not_traced(job, profile, wanted))
     return wanted

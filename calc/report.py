@@ -99,7 +99,6 @@ def _row(answer: Comparison, result: OfferResult, lang: str) -> list[str]:
     job = answer.job
     unknown = render(Message("unknown"), lang)
     runs_as = f"{result.accumulation} x {result.micro_batch}" if result.trains else "-"
-    usd = result.usd and result.usd.map(lambda value: value)
     return [
         result.offer.text,
         render(Message("state_" + result.fit.state), lang),
@@ -109,7 +108,7 @@ def _row(answer: Comparison, result: OfferResult, lang: str) -> list[str]:
         runs_as,
         _spread(result.clips_per_s, ".3g") if result.clips_per_s else unknown,
         _spread(result.hours, ".0f") if result.hours else unknown,
-        _cost(usd, job.currency, job.cny_per_usd) if usd else unknown,
+        _cost(result.usd, job.currency, job.cny_per_usd) if result.usd else unknown,
         _basis(result, lang),
     ]
 
@@ -140,9 +139,12 @@ def _listed(key: str, messages: Sequence[Message], lang: str) -> str:
 def _aligned(rows: Sequence[Sequence[str]]) -> str:
     """Columns padded to the widest cell, East Asian characters counted as two."""
     widths = [max(_width(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ("  ".join(cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True))
-             for row in rows)  # fmt: skip
-    return "\n".join(line.rstrip() for line in lines)
+    return "\n".join(_padded(row, widths).rstrip() for row in rows)
+
+
+def _padded(row: Sequence[str], widths: Sequence[int]) -> str:
+    cells = zip(row, widths, strict=True)
+    return "  ".join(cell + " " * (width - _width(cell)) for cell, width in cells)
 
 
 def _width(text: str) -> int:

@@ -91,11 +91,12 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     "verdict_none_one": (
         "{offer} cannot train this job: even one clip at a time needs {need:.1f} GiB, "
         "and {usable:.1f} GiB are usable.",
-        "{offer} 训练不了这个任务：哪怕一次只放一个片段也要 {need:.1f} GiB，而可用显存只有 {usable:.1f} GiB。",
+        "{offer} 训练不了这个任务：哪怕一次只放一个片段也要 {need:.1f} GiB，"
+        "而可用显存只有 {usable:.1f} GiB。",
     ),
     "verdict_none": (
-        "None of these cards trains this job: even the largest, {offer}, has {usable:.1f} GiB usable, "
-        "and one clip at a time needs {need:.1f} GiB.",
+        "None of these cards trains this job: even the largest, {offer}, has {usable:.1f} GiB "
+        "usable, and one clip at a time needs {need:.1f} GiB.",
         "所选的卡都训练不了这个任务：即使显存最大的 {offer} 也只有 {usable:.1f} GiB 可用，"
         "而一次只放一个片段就要 {need:.1f} GiB。",
     ),
@@ -107,9 +108,12 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     "fit_all_hard": ("All {n} train it, {hard}", "{n} 个方案都能训练，其中 {hard}"),
     "fit_only": ("Only {names} trains it ({failing})", "只有 {names} 能训练（{failing}）"),
     "fit_only_hard": (
-        "Only {names} trains it, {hard} ({failing})", "只有 {names} 能训练，其中 {hard}（{failing}）",
+        "Only {names} trains it, {hard} ({failing})",
+        "只有 {names} 能训练，其中 {hard}（{failing}）",
     ),
-    "how_parts": ("{name} in {times} x {micro} clips", "{name} 要分 {times} 次、每次 {micro} 个片段"),
+    "how_parts": (
+        "{name} in {times} x {micro} clips", "{name} 要分 {times} 次、每次 {micro} 个片段",
+    ),
     "how_tight": ("{name} only just", "{name} 只是勉强放下"),
     "fails": (
         "{name} has {usable:.1f} GiB usable, one clip needs {need:.1f}",
@@ -130,7 +134,8 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     "money_likely_sooner": (
         "{best} probably costs less, about {usd} against {other_usd} on {other}, "
         "and is no slower ({hours} against {other_hours})",
-        "{best} 很可能更便宜：约 {usd}，{other} 约 {other_usd}，而且不更慢（{hours} 对 {other_hours}）",
+        "{best} 很可能更便宜：约 {usd}，{other} 约 {other_usd}，"
+        "而且不更慢（{hours} 对 {other_hours}）",
     ),
     "money_likely_later": (
         "{best} probably costs less, about {usd} against {other_usd} on {other}, "
@@ -158,11 +163,12 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
         "{first} 每张的购买价低于 {usd} 时更便宜",
     ),
     "money_never_cheaper": (
-        "{first} would not be cheaper than {second} even as a gift, its electricity and host included",
+        "{first} would not be cheaper than {second} even as a gift, for its electricity and host",
         "{first} 即使白送，算上电费和主机也不会比 {second} 便宜",
     ),
     "rule_elsewhere": (
-        "rule {number} of the article would take {name}", "若按文章的第 {number} 条规则则应选 {name}",
+        "rule {number} of the article would take {name}",
+        "按文章的第 {number} 条规则则应选 {name}",
     ),
     # The article's rules
     "rule_batch": (
@@ -194,11 +200,13 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     "rule_money": (
         "{small} {small_usd}, {large} {large_usd}: at {ratio:.2f} x the hourly price {large} must "
         "finish in {must:.0%} of the time to cost less, and takes {share:.0%}",
-        "{small} 花费 {small_usd}，{large} 花费 {large_usd}：{large} 的每小时价格是 {ratio:.2f} 倍，"
+        "{small} 花费 {small_usd}，{large} 花费 {large_usd}："
+        "{large} 的每小时价格是 {ratio:.2f} 倍，"
         "要在 {must:.0%} 的时间内完成才更省钱，实际需要 {share:.0%}",
     ),
     "rule_money_plain": (
-        "{small} {small_usd}, {large} {large_usd}", "{small} 花费 {small_usd}，{large} 花费 {large_usd}",
+        "{small} {small_usd}, {large} {large_usd}",
+        "{small} 花费 {small_usd}，{large} 花费 {large_usd}",
     ),
     # Advice
     "advice": ("{offer}: {changes}{time}", "{offer}：{changes}{time}"),
@@ -248,12 +256,13 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
         "峰值里包含验证或在线编码器的 {gib:g} GiB",
     ),
     "note_channels_last": (
-        "channels-last orders the same bytes otherwise: memory is taken as unchanged, which was not "
-        "measured; cuDNN's workspaces may differ",
+        "channels-last orders the same bytes otherwise: memory is taken as unchanged, which was "
+        "not measured; cuDNN's workspaces may differ",
         "channels-last 只是换一种存放顺序：这里按显存不变计算，没有实测；cuDNN 的工作区可能不同",
     ),
     "note_unofficial": (
-        "{names}: rebuilt by third parties, not sold by NVIDIA", "{names}：第三方改装，并非 NVIDIA 出售",
+        "{names}: rebuilt by third parties, not sold by NVIDIA",
+        "{names}：第三方改装，并非 NVIDIA 出售",
     ),
     "note_total": (
         "{names}: nobody we can name published the memory PyTorch shows; derived from the driver's",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calc.advice import SHOWN, Advice, advise
+from calc.advice import SHOWN, Advice, _trials, advise
 from calc.card import Offer, parse_offer
 from calc.compare import evaluate_all
 from calc.fit import fit
@@ -83,10 +83,14 @@ def test_what_fits_nowhere_gets_no_advice() -> None:
     assert advice(Job(batch=1, extra_gib=200.0)) == ()
 
 
-def test_eager_attention_and_adamw_have_cheaper_relatives() -> None:
-    job = Job(batch=64, attention="eager")
-    keys = {key for piece in advice(job) for key in piece.changes}
-    assert keys <= {"checkpointing", "attention", "optimizer", "cards", "sharding", "frames", "trainable"}
+def test_explicit_attention_has_a_fused_relative() -> None:
+    """Only where the library offers both; the example's attention costs the same, so on its own
+    it helps nothing and is not told."""
+    trials = _trials(Job(batch=64, attention="eager"), ROUND, 1)
+    assert {"attention": "sdpa"} in [dict(trial.changes) for trial in trials]
+    eager = profile(attention=("eager",))
+    trials = _trials(Job(batch=64, attention="eager"), eager, 1)
+    assert not any("attention" in trial.changes for trial in trials)
 
 
 @settings(max_examples=30)

@@ -12,6 +12,7 @@ from calc.words import LANGUAGES, render
 from tests.calc.samples import Example, profile
 
 DATA = Example()
+MODIFIED = "RTX 4090 48GB (modified)"
 KEYS = {"model_version", "data_version", "job", "verdict", "rules", "offers", "advice", "notes"}
 OFFER_KEYS = {
     "card", "count", "fit", "memory_gib", "usable_gib", "parts_gib", "max_batch", "micro_batch",
@@ -80,7 +81,7 @@ def test_unknown_is_null_in_json_and_never_zero() -> None:
 @pytest.mark.parametrize("lang", LANGUAGES)
 @pytest.mark.parametrize(
     "job",
-    [Job(), Job(batch=64, cards=("2x RTX 4090 24GB", "RTX 4090 D 24GB", "RTX 4090 48GB (modified)")),
+    [Job(), Job(batch=64, cards=("2x RTX 4090 24GB", "RTX 4090 D 24GB", MODIFIED)),
      Job(batch=1, extra_gib=30.0, os="windows"), Job(price_kind="buy", currency="CNY"),
      Job(price_kind="spot", interruptions_per_day=3.0, loader_clips_per_s=20.0)],
     ids=["both", "several", "none", "bought", "spot"],
@@ -98,7 +99,7 @@ def test_notes_tell_what_people_get_wrong() -> None:
     sharded = notes(Job(cards=("2x L4 24GB",), sharding="fsdp"))
     assert any("not validated on GPUs" in note for note in sharded)
     assert any("slows down A100 40GB SXM4" in note for note in notes(Job(loader_clips_per_s=1.0)))
-    assert any("rebuilt by third" in note for note in notes(Job(cards=("RTX 4090 48GB (modified)",))))
+    assert any("rebuilt by third" in note for note in notes(Job(cards=(MODIFIED,))))
     assert any("derived from the driver's" in note for note in notes(Job(cards=("L4 24GB",))))
     assert notes(Job()) == []
 

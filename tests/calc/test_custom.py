@@ -51,7 +51,7 @@ def test_memory_is_within_3_percent_of_every_trace(name: str) -> None:
     for at in traced.points:
         if at.checkpointing == "wrapper" or at.trainable == "head":
             continue
-        precision = {"amp": "fp16"}.get(at.precision, at.precision)
+        precision = {"amp": "fp16", "amp-bf16": "bf16"}.get(at.precision, at.precision)
         job = Job(frames=at.frames, size=at.size, precision=precision, attention=at.attention,
                   checkpointing=at.checkpointing)  # fmt: skip
         mine, theirs = same_shape(name, job), job.replace(model=name)

@@ -76,7 +76,7 @@ def test_a_plan_trains_the_whole_batch_within_memory(
 
 
 @given(st.integers(1, 600), sizes)
-def test_all_batches_up_to_the_largest_fit_and_the_next_does_not(batch: int, total_gib: float) -> None:
+def test_all_batches_up_to_the_largest_fit_and_no_other(batch: int, total_gib: float) -> None:
     place = offer(total_gib)
     largest = fit(Job(batch=batch), ROUND, place).max_batch
     for clips in range(max(1, largest - 3), largest + 1):
@@ -88,7 +88,8 @@ def test_all_batches_up_to_the_largest_fit_and_the_next_does_not(batch: int, tot
 @given(st.integers(1, 600), sizes, st.floats(0, 50))
 def test_more_memory_never_hurts(batch: int, total_gib: float, more_gib: float) -> None:
     order = ("no", "tight", "fits")
-    small, large = (fit(Job(batch=batch), ROUND, offer(gib)) for gib in (total_gib, total_gib + more_gib))
+    both = (offer(total_gib), offer(total_gib + more_gib))
+    small, large = (fit(Job(batch=batch), ROUND, place) for place in both)
     assert order.index(small.state) <= order.index(large.state)
     assert small.max_batch <= large.max_batch
 

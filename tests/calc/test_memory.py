@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,8 +40,7 @@ def test_a_peak_by_hand() -> None:
 
 def test_the_optimizer_step_is_the_peak_where_activations_are_small() -> None:
     """Head room for foreach AdamW's copy: 100 gradients + 100 copy beats the clip of a block."""
-    small = profile(points={at: point for at, point in ROUND.points.items()})
-    found = estimate(Job(checkpointing="block", frames=16), small, 1)
+    found = estimate(Job(checkpointing="block", frames=16), ROUND, 1)
     assert found.phase == "backward"
     light = {at: type(point)(point.step[2:], point.step[2:], point.work)
              for at, point in ROUND.points.items()}  # fmt: skip
@@ -101,7 +98,7 @@ def test_channels_last_reorders_and_copies_nothing() -> None:
 
 
 @given(jobs, batches, st.integers(1, 4), counts)
-def test_parts_sum_to_allocated_exactly(job: Job, batch: int, accumulation: int, count: int) -> None:
+def test_parts_sum_to_allocated(job: Job, batch: int, accumulation: int, count: int) -> None:
     found = estimate(job, ROUND, batch, accumulation, count)
     assert tuple(found.parts_gib) == PARTS
     assert sum(found.parts_gib.values()) == found.allocated.mid
@@ -125,7 +122,7 @@ def test_memory_rises_with_the_batch(job: Job, batch: int, accumulation: int, co
 
 
 @given(jobs, st.floats(0.1, 500), st.floats(1, 1.5))
-def test_the_largest_batch_is_the_last_that_stays_below(job: Job, limit: float, factor: float) -> None:
+def test_the_largest_batch_is_the_last_below(job: Job, limit: float, factor: float) -> None:
     memory = model(job, ROUND)
     found = memory.largest(limit, factor)
     tolerance = 1e-9 * limit

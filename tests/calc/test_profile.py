@@ -9,7 +9,8 @@ from tests.calc.samples import profile
 
 
 def test_precisions_that_take_the_same_bytes_share_a_trace() -> None:
-    keys = {p: setting(Job(precision=p), profile()).precision for p in ("fp32", "tf32", "fp16", "bf16")}
+    words = ("fp32", "tf32", "fp16", "bf16")
+    keys = {word: setting(Job(precision=word), profile()).precision for word in words}
     assert keys == {"fp32": "fp32", "tf32": "fp32", "fp16": "amp", "bf16": "amp"}
     assert setting(Job(precision="bf16-pure"), profile()).precision == "bf16-pure"
 
@@ -22,7 +23,8 @@ def test_the_only_attention_of_a_library_is_used() -> None:
 
 
 def test_a_shape_that_was_not_traced_names_those_that_were() -> None:
-    with pytest.raises(NotTraced, match=r"Round .* 8 frames of 224 px; .* 16 x 224, 32 x 224") as raised:
+    told = r"Round .* 8 frames of 224 px; .* 16 x 224, 32 x 224"
+    with pytest.raises(NotTraced, match=told) as raised:
         point(Job(frames=8), profile())
     assert "16 x 224、32 x 224" in render(raised.value.message, "zh")
 
