@@ -163,24 +163,32 @@ def check_run(path: Path, tree: Any, run: Run, context: Context, findings: Findi
     """A readable run: every rule, then agreement and effect."""
     label = _label(path, context.root)
     report, warn = findings.reporter(label), findings.reporter(label, warning=True)
-    card = context.cards.get(run.card)
     place = path.resolve()
     _check_name(place, tree, context, findings.problems, label)
-    if run.model not in context.models:
-        report("model", f"is {run.model!r}; allowed are {', '.join(context.models) or 'none yet'}")
-    if card is None:
-        report("card", f"is {run.card!r}; add it to measurements/cards.yaml in the same change")
     run_rules.check_text(tree, report)
     run_rules.check_provenance(run, context.today, report, warn)
-    if card is not None and run.environment.device == "cuda":
-        run_rules.check_card(run, card, report, warn)
+    if run.environment.device == "cpu":
+        return Checked(label, run, findings)
+    card = _known_card(run, context, report)
     profile = context.profile(run.model)
+    if card is not None:
+        run_rules.check_card(run, card, report, warn)
     run_rules.check_rows(run, card, profile, report, warn)
     others = [entry for entry in context.stored if context.root / "runs" / entry.file != place]
     _check_duplicates(run, others, report)
     rows = tuple(agreement.compare(Measured(label, run, row), card, profile) for row in run.rows)
     _check_band(run, rows, report, warn)
     return Checked(label, run, findings, rows, _effects(rows, others, card, profile))
+
+
+def _known_card(run: Run, context: Context, report: run_rules.Report) -> Card | None:
+    """The run's card, if it and the model are known; reports what is not."""
+    card = context.cards.get(run.card)
+    if run.model not in context.models:
+        report("model", f"is {run.model!r}; allowed are {', '.join(context.models) or 'none yet'}")
+    if card is None:
+        report("card", f"is {run.card!r}; add it to measurements/cards.yaml in the same change")
+    return card
 
 
 def _check_name(place: Path, tree: Any, context: Context, problems: list[str], label: str) -> None:

@@ -147,9 +147,9 @@ def test_contradicting_runs_are_both_kept() -> None:
     book = runs.book([stored(), stored(slower(1.4), "b.yaml", who="b")])
     found = runs.find(JOB, CARD, book)
     assert found is not None and found.files == ("a.yaml", "b.yaml")
-    ratios = [(one.step_s or 0) / 0.8 for one in found.rows]
-    answer = runs.correct(Range(0.6, 0.8, 1.0), ratios, exact=True, repeats=1.05)
-    assert answer.low <= 0.8 and answer.high >= 0.8 * 1.4
+    ratios = [(one.step_s or 0) / 0.32 for one in found.rows]
+    answer = runs.correct(Range(0.2, 0.32, 0.4), ratios, exact=True, repeats=1.05)
+    assert answer.low <= 0.32 and answer.high >= 0.32 * 1.4
 
 
 # --- How far an answer moves ----------------------------------------------------------------------
