@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from calc import calibration
+from calc.cost import LOST_H_PER_INTERRUPTION, interruption_factor
 from calc.job import Job
-from calc.profile import ModelProfile, attention
+from calc.memory import model
+from calc.profile import PRECISION_KEY, ModelProfile, NotTraced, attention
 from calc.result import OfferResult
 from calc.words import Message
 
@@ -15,6 +18,8 @@ def notes(job: Job, profile: ModelProfile, results: Sequence[OfferResult]) -> tu
     several = [result.offer.text for result in results if result.offer.count > 1]
     found = [
         _windows(job),
+        _wrapper(job),
+        _mixed(job, profile),
         _attention(job, profile),
         _ddp(job, several),
         _sharding(job, several),
@@ -24,12 +29,33 @@ def notes(job: Job, profile: ModelProfile, results: Sequence[OfferResult]) -> tu
         _channels_last(job, profile),
         _unofficial(results),
         _estimated_total(results),
+        _validated(job, profile, results),
+        _on_a_gpu(job, results),
     ]
     return tuple(note for note in found if note is not None)
 
 
 def _windows(job: Job) -> Message | None:
     return Message("note_windows") if job.os == "windows" else None
+
+
+def _wrapper(job: Job) -> Message | None:
+    return Message("note_wrapper") if job.checkpointing == "wrapper" else None
+
+
+def _mixed(job: Job, profile: ModelProfile) -> Message | None:
+    """What mixed precision saves for this very model."""
+    if job.precision not in ("fp16", "bf16"):
+        return None
+    try:
+        mixed, single = (
+            model(job.replace(precision=precision), profile).peak_gib(job.batch)
+            for precision in (job.precision, "fp32")
+        )
+    except NotTraced:
+        return None
+    more = {"share": abs(1 - mixed / single), "batch": job.batch}
+    return Message("note_mixed_saves" if mixed <= single else "note_mixed_costs", more)
 
 
 def _attention(job: Job, profile: ModelProfile) -> Message | None:
@@ -59,8 +85,6 @@ def _loader(job: Job, results: Sequence[OfferResult]) -> Message | None:
 
 
 def _interruptions(job: Job) -> Message | None:
-    from calc.cost import LOST_H_PER_INTERRUPTION, interruption_factor
-
     factor = interruption_factor(job)
     if factor == 1:
         return None
@@ -84,3 +108,26 @@ def _estimated_total(results: Sequence[OfferResult]) -> Message | None:
     names = tuple(result.offer.card.name for result in results
                   if not result.offer.card.total_is_published)  # fmt: skip
     return Message("note_total", {"names": names}) if names else None
+
+
+def _validated(job: Job, profile: ModelProfile, results: Sequence[OfferResult]) -> Message | None:
+    """How far off memory was for published rows of this kind of model."""
+    if all(result.memory.basis != "formula" for result in results):
+        return None
+    known = calibration.memory(profile.family, PRECISION_KEY[job.precision])
+    if not known.rows:
+        return Message("note_not_validated", {"model": profile.title})
+    params = {"n": known.rows, "group": known.group, "low": known.low - 1, "high": known.high - 1}
+    return Message("note_validated", params)
+
+
+def _on_a_gpu(job: Job, results: Sequence[OfferResult]) -> Message | None:
+    """What only a GPU run can confirm."""
+    if all(result.memory.basis == "measured" for result in results):
+        return None
+    parts = [Message("part_cap")]
+    if job.checkpointing != "none":
+        parts.insert(0, Message("part_checkpointing"))
+    if job.precision in ("fp16", "bf16"):
+        parts.insert(0, Message("part_autocast"))
+    return Message("note_on_a_gpu", {"parts": tuple(parts)})

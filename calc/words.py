@@ -231,6 +231,36 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
         "fit seems to run, at about a tenth of the speed",
         "Windows：显存不够时驱动会占用系统内存而不报错，放不下的任务看起来能跑，速度却只有十分之一左右",
     ),
+    "note_wrapper": (
+        "the article's wrapper checkpoints the whole model as one segment, which saves nothing; "
+        "checkpoint each block instead",
+        "文章的封装把整个模型当作一个检查点段，省不了显存；请改用逐块检查点",
+    ),
+    "note_mixed_saves": (
+        "mixed precision needs {share:.0%} less memory than fp32 for this model at {batch} clips",
+        "这个模型在 {batch} 个片段时，混合精度比 fp32 少用 {share:.0%} 的显存",
+    ),
+    "note_mixed_costs": (
+        "mixed precision needs {share:.0%} more memory than fp32 for this model at {batch} clips",
+        "这个模型在 {batch} 个片段时，混合精度比 fp32 多用 {share:.0%} 的显存",
+    ),
+    "note_validated": (
+        "memory: {n} published rows of {group} models; nine in ten lie between "
+        "{low:+.0%} and {high:+.0%} of the estimate",
+        "显存：依据 {n} 条 {group} 模型的公开数据，"
+        "十条里有九条落在估计值的 {low:+.0%} 到 {high:+.0%} 之间",
+    ),
+    "note_not_validated": (
+        "memory of {model} was not validated: no published row of its kind, so the range is the "
+        "widest of any group",
+        "{model} 的显存尚未验证：没有同类模型的公开数据，因此采用各组中最宽的范围",
+    ),
+    "note_on_a_gpu": (
+        "not validated on a GPU: {parts}", "尚未在 GPU 上验证：{parts}",
+    ),
+    "part_autocast": ("autocast", "自动混合精度"),
+    "part_checkpointing": ("checkpointing", "检查点"),
+    "part_cap": ("smallest memory that works", "能跑的最小显存"),
     "note_attention": (
         "{model} has only {used} attention in this library, so {asked} was not used",
         "{model} 在这个库里只有 {used} 注意力，因此没有使用 {asked}",
