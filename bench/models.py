@@ -237,7 +237,7 @@ def _specs() -> Iterator[ModelSpec]:
         )  # fmt: skip
     yield ModelSpec(
         "s3d", "S3D", "s3d", "torchvision.models.video.s3d", partial(_torchvision, "s3d"),
-        (64, 224), ("classifier",), frames=(16, 32, 64), sizes=(160, 224),
+        (64, 224), ("classifier",), frames=(16, 32, 64), sizes=(224,),  # its pool takes 224 up
     )  # fmt: skip
     for depth in (50, 101):
         yield ModelSpec(
