@@ -194,7 +194,17 @@ def sentence(error: BaseException) -> str:
     """
     lines = str(error).strip().splitlines()
     first = lines[0] if lines else ""
-    return scrub(f"{type(error).__name__}: {first}" if first else type(error).__name__)[:300]
+    return scrub(plain(f"{type(error).__name__}: {first}" if first else type(error).__name__))[:300]
+
+
+def plain(text: str) -> str:
+    """Text that a file may hold: letters of ASCII, nothing like HTML, no links.
+
+    >>> plain("expected <class 'int'>, see http://x.org 🏖")
+    "expected (class 'int'), see x.org"
+    """
+    text = re.sub(r"\b[A-Za-z]+://", "", text.replace("<", "(").replace(">", ")"))
+    return re.sub(r"[^\x20-\x7e]+", " ", text).strip()
 
 
 def scrub(text: str) -> str:

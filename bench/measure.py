@@ -119,7 +119,7 @@ class Bench:
         tell("building")
         self._limit_memory()
         set_matmul_precision(self.point.precision)
-        self._build()
+        self.build()
         tell("first steps")
         self.backend = self._first_steps()
         first = self._peaks()
@@ -128,8 +128,8 @@ class Bench:
         warm = warm_up(self._timed_steps, limits.warm_up_s, self._agree)
         tell("measuring")
         self._reset_peaks()
-        with Sampler(self._gpu()) as sampler:
-            steps = self._run_steps(steady_steps(warm.step_ms, limits))
+        with Sampler(self.gpu()) as sampler:
+            steps = self.run_steps(steady_steps(warm.step_ms, limits))
         self.batches.clips = None  # ends the decoding processes
         learning = self._learning()
         bad = first_non_finite(self.losses) is not None
@@ -137,7 +137,7 @@ class Bench:
         return self.point.row(
             "failed" if bad else "ok" if warm.steady else "unstable",
             sdpa_backend=self.backend,
-            time=self._time(steps, warm.seconds),
+            time=None if bad else self._time(steps, warm.seconds),
             memory=self._memory(first),
             load=load_of(sampler, clips),
             learning=learning,
@@ -153,7 +153,7 @@ class Bench:
         total = torch.cuda.get_device_properties(self.local_rank).total_memory
         torch.cuda.set_per_process_memory_fraction(min(1.0, limit_gib * 2**30 / total), self.local_rank)
 
-    def _build(self) -> None:
+    def build(self) -> None:
         setup = build(self.config, self.point.device)
         if self.point.gpus > 1:
             setup = setup._replace(model=distributed.wrap(setup.model, self.point.parallel))
@@ -211,9 +211,9 @@ class Bench:
         return seen.name
 
     def _timed_steps(self, count: int) -> list[float]:
-        return step_ms(self._run_steps(count))
+        return step_ms(self.run_steps(count))
 
-    def _run_steps(self, count: int) -> list[dict[str, float]]:
+    def run_steps(self, count: int) -> list[dict[str, float]]:
         self.watch.restart()
         for _ in range(count):
             self.step()
@@ -249,7 +249,7 @@ class Bench:
         steady = self._peaks()
         if first is None or steady is None:
             return None
-        gpu = self._gpu()
+        gpu = self.gpu()
         process_mib = gpu.processes().get(os.getpid()) if gpu else None
         return PeakMemory(
             *first,
@@ -259,7 +259,7 @@ class Bench:
             nvml_card_mib=gpu.memory_mib()[1] if gpu else None,
         )
 
-    def _gpu(self) -> Gpu | None:
+    def gpu(self) -> Gpu | None:
         return open_gpu(device_uuid(self.local_rank)) if self.point.device == "cuda" else None
 
     def _time(self, steps: Sequence[dict[str, float]], warmup_s: float) -> StepTime:

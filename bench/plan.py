@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -221,8 +222,8 @@ def describe(points: Sequence[Point]) -> list[str]:
     """The plan as lines, with the time it is expected to take."""
     parts = files(points)
     lines = [f"{part[0].model} {part[0].precision}: {_list_words(part)}" for part in parts]
-    low, high = (len(points) * seconds / 60 for seconds in POINT_S)
-    total = f"{len(points)} points into {len(parts)} files, about {low:.0f} to {high:.0f} min"
+    low, high = (math.ceil(len(points) * seconds / 60) for seconds in POINT_S)
+    total = f"{len(points)} points into {len(parts)} files, about {low} to {high} min"
     return [*lines, total]
 
 

@@ -34,8 +34,8 @@ def test_row_of_a_training_point():
 
 def test_parts_of_the_step_make_the_step():
     bench = measure.Bench(point())
-    bench._build()
-    steps = bench._run_steps(5)
+    bench.build()
+    steps = bench.run_steps(5)
     for step in steps:
         assert set(step) == {"data", "forward", "backward", "optimizer"}
     assert len(steps) == 5 and min(stopwatch.step_ms(steps)) > 0
@@ -80,11 +80,11 @@ def test_a_broken_driver_is_told_apart_from_a_bad_point():
 
 def test_gradient_scaler_skips_are_counted():
     bench = measure.Bench(point())
-    bench._build()
+    bench.build()
     scaler = torch.amp.GradScaler("cpu", init_scale=2.0**127)
     bench.tools = bench.tools._replace(scaler=scaler)
     bench.batches.setup.inputs.mul_(1000)  # gradients that overflow at this scale
-    bench._run_steps(20)
+    bench.run_steps(20)
     learning = bench._learning()
     assert learning.non_finite_step == 0 and 0 < learning.skipped_steps < 20
     assert learning.scale == 2.0 ** (127 - learning.skipped_steps)

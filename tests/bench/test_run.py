@@ -94,9 +94,36 @@ def test_dry_run_prints_the_plan_and_measures_nothing(tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
         "tiny-net fp32: 4x16, batch 1 2, checkpointing none",
-        "2 points into 1 files, about 0 to 2 min",
+        "2 points into 1 files, about 1 to 2 min",
     ]
     assert files(tmp_path) == []
+
+
+def test_the_page_about_renting_states_the_plans_of_the_presets():
+    page = (ROOT / "docs" / "rent-a-card.md").read_text()
+    for preset in plan.PRESETS:
+        words = ["run", "--device", "cpu", "--preset", preset]
+        points = plan.points(main_parser().parse_args(words), "cpu")
+        minutes = plan.describe(points)[-1].rpartition("about ")[2]
+        assert f"| {preset} | {len(points)} | {minutes} |" in page
+
+
+def test_the_task_for_rented_cards_runs_what_there_is():
+    task = strict_yaml.parse((ROOT / "bench" / "sky.yaml").read_text())
+    commands = task["run"].replace("$PRESET", task["envs"]["PRESET"])
+    preset = task["envs"]["PRESET"]
+    assert preset in plan.PRESETS and f'run --preset "{preset}"' in commands
+    assert "bench/requirements.txt" in task["setup"]
+
+
+def test_cards_of_the_page_about_renting_are_cards_we_know():
+    from calc.measurements import load
+
+    page = (ROOT / "docs" / "rent-a-card.md").read_text()
+    table = page.split("<!-- cards -->")[1].split("<!-- /cards -->")[0]
+    rows = [line.split("|")[1:3] for line in table.splitlines() if "`" in line][1:]
+    names = [name.strip() for cards, _ in rows for name in cards.split(",")]
+    assert len(rows) > 10 and set(names) <= set(load().cards)
 
 
 def test_presets_name_known_models_and_can_be_narrowed(capsys):
