@@ -24,6 +24,9 @@ CAPACITIES = tuple(round(0.85 + 0.01 * step, 2) for step in range(31))
 Z95 = 1.959964
 """Two-sided 95 % quantile of the normal distribution."""
 IRLS_STEPS = 60
+CALIBRATED_FROM_MIB = 2048.0
+"""Rows from here on are calibrated on; all are graded. Below, cuDNN's workspaces, 50 to 230 MiB in
+four published rows, are a large share; no video job that fills a card is that small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,9 @@ def rows(confidences: tuple[str, ...] = ("high", "medium")) -> tuple[Row, ...]:
     """Traced rows of the given confidences."""
     entries: Iterable[Mapping[str, Any]] = load_published("video_memory")["rows"]
     return tuple(
-        _row(entry) for entry in entries if entry["confidence"] in confidences and entry["trace"]
+        _row(entry)
+        for entry in entries
+        if entry["confidence"] in confidences and entry["trace"] and not entry["not_comparable"]
     )
 
 
@@ -165,13 +170,30 @@ def conformal(residuals: Sequence[float], alpha: float = ALPHA) -> tuple[float, 
     return ordered[len(ordered) - place], ordered[place - 1]
 
 
-def residuals(items: Sequence[Row]) -> dict[str, list[float]]:
-    """log(measured / mid) by group, each group predicted by a fit on the others."""
+def residuals(items: Sequence[Row], fitted: bool) -> dict[str, list[float]]:
+    """log(measured / mid) by group; `fitted`: each group predicted by a line of the others."""
     found: dict[str, list[float]] = {}
     for group, members in by_group(items).items():
-        line = fit([row for row in items if row.group != group])
+        line = fit([row for row in items if row.group != group]) if fitted else Fit(0.0, 1.0)
         found[group] = [math.log(r.measured_mib / line.mid_mib(r.trace_mib)) for r in members]
     return found
+
+
+def learned(items: Sequence[Row]) -> tuple[Fit, dict[str, list[float]]]:
+    """What to predict with, and its residuals: a fitted line only where that predicts better.
+
+    Better means a lower 90th percentile of errors on groups the line has not seen, each group
+    having one vote. A line that does not beat the plain trace is not used.
+    """
+    large = [row for row in items if row.measured_mib >= CALIBRATED_FROM_MIB]
+    plain, line = residuals(large, False), residuals(large, True)
+    if _p90(line) < _p90(plain):
+        return fit(large), line
+    return Fit(0.0, 1.0), plain
+
+
+def _p90(found: Mapping[str, Sequence[float]]) -> float:
+    return voted_percentile([[abs(value) for value in group] for group in found.values()], 0.9)
 
 
 def spread(found: Mapping[str, Sequence[float]], enough: bool) -> tuple[float, float]:
@@ -192,8 +214,8 @@ def grade(items: Sequence[Row]) -> tuple[Graded, ...]:
 
 
 def _grade_group(members: Sequence[Row], others: Sequence[Row]) -> list[Graded]:
-    line = fit(others)
-    low, high = spread(residuals(others), len(members) >= calibration.ENOUGH)
+    line, found = learned(others)
+    low, high = spread(found, len(members) >= calibration.ENOUGH)
     return [
         Graded(row, mid, mid * math.exp(min(low, 0.0)), mid * math.exp(max(high, 0.0)))
         for row in members
@@ -204,7 +226,7 @@ def _grade_group(members: Sequence[Row], others: Sequence[Row]) -> list[Graded]:
 def constants() -> dict[str, Any]:
     """The constants of `calc.calibration`, from all rows of high and medium confidence."""
     items = rows()
-    line, found = fit(items), residuals(items)
+    line, found = learned(items)
     low, high = spread(found, True)
     far_low, far_high = spread(found, False)
     return {
