@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from calc.attainable import ratio_factor
 from calc.cost import break_even_ratio, break_even_usd
 from calc.job import Job
 from calc.result import OfferResult
@@ -112,18 +113,24 @@ def _winner(job: Job, best: OfferResult, training: Sequence[OfferResult]) -> Mes
         "hours": hours(best.hours.mid), "other_hours": hours(other.hours.mid),
     }  # fmt: skip
     sooner = best.hours.mid <= other.hours.mid
-    sure = _is_sure(best, other)
+    sure = _is_sure(job, best, other)
     key = ("money_" if sure else "money_likely_") + ("sooner" if sooner else "later")
     return Message(key, params)
 
 
-def _is_sure(best: OfferResult, other: OfferResult) -> bool:
-    """Whether best stays cheaper over the whole range of the two times."""
+def _is_sure(job: Job, best: OfferResult, other: OfferResult) -> bool:
+    """Whether best stays cheaper over the range of the ratio of the two times.
+
+    The model's error is common to both cards and cancels; that of the cards' ratio does not.
+    """
     assert best.hours and other.hours and best.usd and other.usd
     price_ratio = (best.usd.mid / best.hours.mid) / (other.usd.mid / other.hours.mid or 1e-9)
     counts = best.offer.count / other.offer.count
     ratio = break_even_ratio((best.offer, best.hours), (other.offer, other.hours))
-    return price_ratio / counts <= ratio.low
+    if best.basis["speed"] == other.basis["speed"] == "measured":
+        return price_ratio / counts <= ratio.low
+    cards = ratio_factor(best.offer.card, other.offer.card, job.precision) or 1.0
+    return price_ratio / counts <= min(ratio.low, ratio.mid / cards)
 
 
 def _amount(job: Job, result: OfferResult) -> str:
