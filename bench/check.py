@@ -18,7 +18,7 @@ from typing import Any
 
 from bench import agreement, run_rules
 from bench.agreement import Agreement, Effect
-from bench.run_rules import Findings
+from bench.run_rules import Findings, Report
 from calc import measurements, runs
 from calc.card import Card
 from calc.measurements import ROOT, DataError
@@ -60,20 +60,24 @@ def main(args: argparse.Namespace) -> int:
     if lines:
         return _finish(lines, [], 0)
     files = args.files or list(measurements.run_paths())
-    context = Context.load()
+    context = Context.load(with_effects=bool(args.files))
     checked = [check_file(path, context) for path in files]
-    report = summary(checked)
-    if args.summary and checked:
-        with args.summary.open("a", encoding="utf-8") as file:
-            file.write(report + "\n")
-    if not args.quiet and any(one.rows for one in checked):
-        print(report)
+    if args.files:
+        _show(summary(checked), args)
     found = [one.findings for one in checked]
     return _finish(
         [line for one in found for line in one.problems],
         [line for one in found for line in one.warnings],
         len(files),
     )
+
+
+def _show(table: str, args: argparse.Namespace) -> None:
+    if args.summary and table:
+        with args.summary.open("a", encoding="utf-8") as file:
+            file.write(table + "\n")
+    if table and not args.quiet:
+        print(table)
 
 
 def _finish(problems: Sequence[str], warnings: Sequence[str], count: int) -> int:
@@ -104,18 +108,23 @@ class Context:
     cards: Mapping[str, Card]
     models: tuple[str, ...]
     stored: tuple[Stored, ...]
+    by_point: Mapping[tuple[Any, ...], tuple[Measured, ...]]
     today: datetime.date
     root: Path = ROOT
+    with_effects: bool = True
 
     @classmethod
-    def load(cls, root: Path = ROOT) -> Context:
+    def load(cls, root: Path = ROOT, with_effects: bool = True) -> Context:
         """The measurements of this folder; DataError names all that is wrong with them."""
+        stored = _readable_runs(root)
         return cls(
             measurements.load_cards(root),
             measurements.model_ids(root),
-            _readable_runs(root),
+            stored,
+            _by_point(stored),
             datetime.datetime.now(datetime.UTC).date(),
             root,
+            with_effects,
         )
 
     def profile(self, model: str) -> ModelProfile | None:
@@ -133,6 +142,15 @@ def _readable_runs(root: Path) -> tuple[Stored, ...]:
         except DataError:
             continue
     return tuple(stored)
+
+
+def _by_point(stored: Iterable[Stored]) -> Mapping[tuple[Any, ...], tuple[Measured, ...]]:
+    found: dict[tuple[Any, ...], list[Measured]] = {}
+    for entry in stored:
+        for row in entry.run.rows:
+            one = Measured(entry.file, entry.run, row)
+            found.setdefault(one.key, []).append(one)
+    return {key: tuple(group) for key, group in found.items()}
 
 
 def check_file(path: Path, context: Context) -> Checked:
@@ -174,14 +192,14 @@ def check_run(path: Path, tree: Any, run: Run, context: Context, findings: Findi
     if card is not None:
         run_rules.check_card(run, card, report, warn)
     run_rules.check_rows(run, card, profile, report, warn)
-    others = [entry for entry in context.stored if context.root / "runs" / entry.file != place]
-    _check_duplicates(run, others, report)
+    own = _place_in_runs(place, context) or label
+    _check_duplicates(run, own, context, report)
     rows = tuple(agreement.compare(Measured(label, run, row), card, profile) for row in run.rows)
     _check_band(run, rows, report, warn)
-    return Checked(label, run, findings, rows, _effects(rows, others, card, profile))
+    return Checked(label, run, findings, rows, _effects(rows, own, context, card, run))
 
 
-def _known_card(run: Run, context: Context, report: run_rules.Report) -> Card | None:
+def _known_card(run: Run, context: Context, report: Report) -> Card | None:
     """The run's card, if it and the model are known; reports what is not."""
     card = context.cards.get(run.card)
     if run.model not in context.models:
@@ -191,19 +209,24 @@ def _known_card(run: Run, context: Context, report: run_rules.Report) -> Card | 
     return card
 
 
+def _place_in_runs(place: Path, context: Context) -> str | None:
+    """`<card>/<name>.yaml` of a file under `measurements/runs`, None for one elsewhere."""
+    folder = context.root.resolve() / "runs"
+    return place.relative_to(folder).as_posix() if place.is_relative_to(folder) else None
+
+
 def _check_name(place: Path, tree: Any, context: Context, problems: list[str], label: str) -> None:
     wanted = runs.file_name(tree)
-    folder = context.root / "runs"
-    inside = place.is_relative_to(folder)
-    name = place.relative_to(folder).as_posix() if inside else place.name
-    if name != (wanted if inside else Path(wanted).name):
+    inside = _place_in_runs(place, context)
+    right = place.name == Path(wanted).name if inside is None else inside == wanted
+    if not right:
         problems.append(
             f"{label}: is not called by its content; it belongs at measurements/runs/{wanted} "
             "(a file that was edited by hand gets another name: leave it as bench wrote it)"
         )
 
 
-def _check_band(run: Run, rows: Iterable[Agreement], report: Any, warn: Any) -> None:
+def _check_band(run: Run, rows: Iterable[Agreement], report: Report, warn: Report) -> None:
     outside = [row for row in rows if row.outside]
     if outside and run.review == "none":
         point = describe(outside[0].measured)
@@ -213,21 +236,13 @@ def _check_band(run: Run, rows: Iterable[Agreement], report: Any, warn: Any) -> 
         warn("review", "is pending, but every row lies inside the band")
 
 
-def _check_duplicates(run: Run, others: Iterable[Stored], report: Any) -> None:
+def _check_duplicates(run: Run, own: str, context: Context, report: Report) -> None:
     """The same measurement twice is refused; another measurement of the same point is welcome."""
-    known: dict[tuple[Any, ...], list[Measured]] = {}
-    for entry in others:
-        if (entry.run.model, entry.run.precision, entry.run.card) == _subject(run):
-            for row in entry.run.rows:
-                known.setdefault(row.point, []).append(Measured(entry.file, entry.run, row))
     for index, row in enumerate(run.rows):
-        for other in known.get(row.point, ()):
-            if _is_copy(Measured("", run, row), other):
+        one = Measured(own, run, row)
+        for other in context.by_point.get(one.key, ()):
+            if other.file != own and _is_copy(one, other):
                 report(f"rows[{index}]", f"is the same measurement as one in {other.file}")
-
-
-def _subject(run: Run) -> tuple[str, str, str]:
-    return run.model, run.precision, run.card
 
 
 def _is_copy(one: Measured, other: Measured) -> bool:
@@ -247,14 +262,13 @@ def _is_copy(one: Measured, other: Measured) -> bool:
 
 
 def _effects(
-    rows: Sequence[Agreement],
-    others: Iterable[Stored],
-    card: Card | None,
-    profile: ModelProfile | None,
+    rows: Sequence[Agreement], own: str, context: Context, card: Card | None, run: Run
 ) -> tuple[Effect, ...]:
-    if card is None:
+    """What each row changes, against all other runs; () where the whole folder is checked."""
+    if card is None or not context.with_effects:
         return ()
-    book = runs.book(list(others))
+    book = runs.book([entry for entry in context.stored if entry.file != own])
+    profile = context.profile(run.model)
     return tuple(agreement.effect(row, book, card, profile) for row in rows)
 
 
@@ -281,10 +295,10 @@ def _table(one: Checked) -> list[str]:
             describe(row.measured),
             row.measured.row.status + (" outside the band" if row.outside else ""),
             _figure(row.measured.allocated_gib),
-            _figure(row.formula_gib and row.formula_gib.mid),
+            _figure(row.formula_gib.mid if row.formula_gib else None),
             _figure(row.memory_ratio),
             _figure(row.measured.step_s and 1000 * row.measured.step_s, 0),
-            _figure(row.formula_s and 1000 * row.formula_s.mid, 0),
+            _figure(1000 * row.formula_s.mid if row.formula_s else None, 0),
             _figure(row.time_ratio),
             _changes(effect, one.run),
         )
