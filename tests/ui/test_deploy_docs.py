@@ -9,7 +9,9 @@ import pytest
 from streamlit import config
 
 from calc import hub_map, repository
-from calc.measurements import load_cards
+from calc.job import Job
+from calc.measurements import load_cards, load_profile
+from calc.memory import estimate
 from ui import hub
 
 ROOT = Path(__file__).parents[2]
@@ -49,6 +51,17 @@ def test_the_rates_in_the_method_are_those_of_the_cards() -> None:
     rates = [cards[name].dense_fp16_tflops.value for name in ("RTX 4090 24GB", "A100 40GB SXM4")]
     assert rates == [165.2, 312]
     assert "165.2 there and 312 on the A100" in METHOD
+
+
+def test_the_swin_table_in_the_method_is_what_calc_says() -> None:
+    rows = re.findall(r"\| (video-swin-\w) \| ([\d,]+) \| ([\d,]+) \|", METHOD)
+    assert [name for name, *_ in rows] == ["video-swin-t", "video-swin-s", "video-swin-b"]
+    for name, *figures in rows:
+        published, ours = (int(figure.replace(",", "")) for figure in figures)
+        job = Job(model=name, frames=32, size=224, batch=8, precision="fp16", optimizer="adamw")
+        mid_mib = estimate(job, load_profile(name), 8, 1, count=8).allocated.mid * 1024
+        assert mid_mib == pytest.approx(ours, rel=0.01)
+        assert mid_mib == pytest.approx(published, rel=0.03)
 
 
 def test_known_architectures_are_words_without_markup() -> None:

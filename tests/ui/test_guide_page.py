@@ -80,7 +80,7 @@ def test_the_wrapper_saves_nothing_and_blocks_save_much() -> None:
         profile = data().profile(job.model)
         if guide.traced([job.replace(checkpointing="wrapper")]):
             wrapper = figures.change(job, job.replace(checkpointing="wrapper"), profile)
-            assert -0.02 <= wrapper.saved <= 0.01, job.model
+            assert -0.04 <= wrapper.saved <= 0.01, job.model
     swin = figures.change(
         guide.SWIN, guide.SWIN.replace(checkpointing="block"), data().profile("video-swin-t")
     )
