@@ -54,7 +54,8 @@ PRESETS: tuple[Preset, ...] = (
     Preset(
         "VideoMAE-B pre-training, Kinetics-400",
         {"model": "videomae-b-pretrain", "frames": 16, "size": 224, "batch": 32,
-         "precision": "fp16", "checkpointing": "none", "optimizer": "adamw", "clips": 240_000, "epochs": 801},
+         "precision": "fp16", "checkpointing": "none", "optimizer": "adamw", "clips": 240_000,
+         "epochs": 801},
         64,
         "https://github.com/MCG-NJU/VideoMAE/blob/main/PRETRAIN.md",
     ),

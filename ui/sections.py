@@ -38,6 +38,16 @@ def answered() -> Comparison | None:
     return None
 
 
+def model_line(job: Job) -> None:
+    """What the model is, and for which shapes there is an answer."""
+    profile = profile_of(job, data())
+    frames, sizes = (", ".join(map(str, values)) for values in (profile.frames(), profile.sizes()))
+    st.caption(
+        t("calculator.traced_shapes", title=profile.title, params=f"{profile.params:,}",
+          frames=frames, sizes=sizes)
+    )  # fmt: skip
+
+
 def headline(comparison: Comparison) -> None:
     """The verdict, the one sentence people came for."""
     st.markdown(f"### {say(comparison.verdict)}")

@@ -13,6 +13,7 @@ with layout.top():
     if comparison is not None:
         sections.headline(comparison)
 if comparison is not None:
+    sections.model_line(comparison.job)
     sections.card_results(comparison)
     sections.sentences(comparison)
     left, right = st.columns(2)

@@ -50,11 +50,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     "part_ddp_buckets": ("DDP buckets", "DDP 缓冲桶"),
     "part_ema": ("EMA", "EMA"),
     "part_extra": ("Your extras", "自有额外"),
-    "part_calibration": ("Workspaces (calibrated)", "工作区（校准）"),
+    "part_calibration": ("Workspaces", "工作区"),
     # charts
     "memory_title": ("Where the memory goes", "显存用在哪里"),
     "memory_caption": (
-        "Parts of the peak on one GPU; the black line is what the card has to give.",
+        "Parts of the peak on one GPU; the vertical line is what the card has to give.",
         "单卡峰值的组成；竖线为该卡可用显存。",
     ),
     "memory_alt": (
@@ -168,8 +168,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "批大小取原配方单卡的值。链接在新标签页打开，并带上您的显卡与价格。",
     ),
     "traced_shapes": (
-        "Traced: {frames} frames, {sizes} px.",
-        "已追踪：{frames} 帧，{sizes} 像素。",
+        "{title}: {params} parameters, traced at {frames} frames and {sizes} px.",
+        "{title}：{params} 个参数，已追踪 {frames} 帧与 {sizes} 像素。",
     ),
-    "params": ("{millions} M parameters.", "{millions} 百万参数。"),
 }
