@@ -161,8 +161,26 @@ def tree_of(content: bytes, label: str) -> Any:
         raise DataError([f"{label}: {error}"]) from None
 
 
+Migration = Callable[[dict[str, Any]], dict[str, Any]]
+MIGRATIONS: dict[tuple[type, int], Migration] = {}
+"""From an old format to the next: (record type, its old `schema:`) -> function on the plain tree.
+A format that old files do not satisfy gets a new number and an entry here; old files stay valid."""
+
+
+def migrated(kind: type, tree: Any) -> Any:
+    """A tree in today's format; one that needs no migration is returned as it is."""
+    while isinstance(tree, dict):
+        number = tree.get("schema")
+        step = MIGRATIONS.get((kind, number)) if type(number) is int else None
+        if step is None:
+            break
+        tree = step(tree)
+    return tree
+
+
 def record_of(kind: type[T], tree: Any, label: str) -> T:
-    """The record in a tree; DataError with all its problems."""
+    """The record in a tree, brought to today's format first; DataError with all its problems."""
+    tree = migrated(kind, tree)
     problems: list[str] = []
 
     def report(field: str, what: str) -> None:
