@@ -27,7 +27,7 @@ ENDLESS = 10**9  # samples of a loader that has no epochs
 
 
 class VideoClips(Dataset[Tensor]):
-    """Clips of `frames` neighbouring frames from the videos below a folder, as bytes (T, 3, S, S)."""
+    """Clips of `frames` neighbouring frames from the videos of a folder, bytes (T, 3, S, S)."""
 
     def __init__(self, folder: Path, frames: int, size: int) -> None:
         self.videos = find_videos(folder)

@@ -9,6 +9,7 @@ so, since the others would wait for it for ever. Rank 0 writes the files.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import datetime
 import json
@@ -142,7 +143,9 @@ class Team:
             return run.measure_alone(point, tell)
         self._announce(point)
         outcome = self._take_part(point, tell)
-        reports = [self._hear(f"report/{self.turn}/{rank}") for rank in range(self.place.world_size)]
+        reports = [
+            self._hear(f"report/{self.turn}/{rank}") for rank in range(self.place.world_size)
+        ]
         failures = [report for report in reports if report is not None]
         # a rank that ran out of memory takes the others down with it: their errors are no news
         failures.sort(key=lambda report: (report["status"] != "oom", not report["broken"]))
@@ -155,10 +158,8 @@ class Team:
 
     def dismiss(self) -> None:
         """Rank 0: there is nothing more to do."""
-        try:
+        with contextlib.suppress(RuntimeError):  # torchrun is going down, and its store with it
             self._announce(None)
-        except RuntimeError:  # torchrun is going down, and its store with it
-            pass
 
     def _announce(self, point: Point | None) -> None:
         self.turn += 1

@@ -51,6 +51,7 @@ MODIFIED_4090_FROM_GIB = 40.0  # a 4090 has 24; sellers fit 48 to rebuilt ones
 
 LIBRARIES = ("torchvision", "transformers", "timm", "pytorchvideo", "bitsandbytes", "torchcodec")
 
+
 class NoGpu(ValueError):
     """A GPU is wanted and there is none."""
 
@@ -132,7 +133,9 @@ def driver_facts(gpu: Gpu, own_pid: int) -> dict[str, Any]:
         "power_limit_w": gpu.watts("nvmlDeviceGetEnforcedPowerLimit"),
         "power_limit_default_w": gpu.watts("nvmlDeviceGetPowerManagementDefaultLimit"),
         "ecc": gpu.ecc(),
-        "pcie_gen": gpu.ask("nvmlDeviceGetMaxPcieLinkGeneration"),  # the current one drops when idle
+        "pcie_gen": gpu.ask(
+            "nvmlDeviceGetMaxPcieLinkGeneration"
+        ),  # the current one drops when idle
         "pcie_width": gpu.ask("nvmlDeviceGetCurrPcieLinkWidth"),
         "nvlinks": gpu.nvlinks(),
         "display": _as_bool(gpu.ask("nvmlDeviceGetDisplayActive")),

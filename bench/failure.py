@@ -1,4 +1,4 @@
-"""Why a step failed: out of memory, an error of this point, or a card that can be trusted no more."""
+"""Why a step failed: out of memory, an error of this point, or a card to trust no longer."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import os
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -24,7 +24,6 @@ from bench.point import Measured, Point
 from bench.step import (
     Setup,
     StepConfig,
-    Tools,
     build,
     infer_step,
     make_tools,
@@ -151,7 +150,9 @@ class Bench:
         if limit_gib is None or self.point.device != "cuda":
             return
         total = torch.cuda.get_device_properties(self.local_rank).total_memory
-        torch.cuda.set_per_process_memory_fraction(min(1.0, limit_gib * 2**30 / total), self.local_rank)
+        torch.cuda.set_per_process_memory_fraction(
+            min(1.0, limit_gib * 2**30 / total), self.local_rank
+        )
 
     def build(self) -> None:
         setup = build(self.config, self.point.device)
@@ -292,7 +293,7 @@ class Bench:
         )
 
     def _optimizer_steps(self) -> int:
-        """Steps that were not skipped; a fused optimizer is called for those too and skips itself."""
+        """Steps that were not skipped; a fused optimizer is called for those too, and counts."""
         state = next(iter(self.tools.optimizer.state.values()), {}) if self.tools.optimizer else {}
         counted = state.get("step")
         return self.optimizer_steps if counted is None else int(counted)
@@ -324,7 +325,7 @@ def first_non_finite(losses: Sequence[float]) -> int | None:
 
 
 def course(losses: Sequence[float], kept: int = LOSSES_KEPT) -> tuple[float, ...]:
-    """At most `kept` losses, evenly spread, first and last among them; what is no number is left out.
+    """At most `kept` losses, evenly spread, first and last among them, without what is no number.
 
     >>> course([5.0, 4.0, 3.0, 2.0, 1.0], kept=3)
     (5.0, 3.0, 1.0)
@@ -342,7 +343,7 @@ class AttentionKernel(TorchDispatchMode):
     Only the first step runs under it, since it costs time for every operation.
     """
 
-    KERNELS = {
+    KERNELS: ClassVar[dict[str, str]] = {
         "_scaled_dot_product_flash_attention": "flash",
         "_scaled_dot_product_flash_attention_for_cpu": "flash",
         "_scaled_dot_product_efficient_attention": "efficient",

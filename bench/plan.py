@@ -55,13 +55,19 @@ def add_point_arguments(parser: argparse.ArgumentParser, many: bool) -> None:
     parser.add_argument("--model", nargs=several, help="model ids, as in video-swin-t")
     parser.add_argument("--builder", metavar="FILE.py:FUNCTION", help="your own model instead")
     parser.add_argument("--input", metavar="3,32,224,224", help="shape of one clip for --builder")
-    parser.add_argument("--frames", nargs=several, type=int, help="frames of a clip; default: the model's own")
-    parser.add_argument("--size", nargs=several, type=int, help="edge in pixels; default: the model's own")
+    parser.add_argument(
+        "--frames", nargs=several, type=int, help="frames of a clip; default: the model's own"
+    )
+    parser.add_argument(
+        "--size", nargs=several, type=int, help="edge in pixels; default: the model's own"
+    )
     if many:
         parser.add_argument("--batch", nargs="+", type=int, help="clips per step and GPU")
     for key, options in choices.items():
         parser.add_argument(f"--{key}", nargs=several, choices=options, metavar="|".join(options))
-    parser.add_argument("--attention", choices=FIELD["attention"].options, help="where the model offers it")
+    parser.add_argument(
+        "--attention", choices=FIELD["attention"].options, help="where the model offers it"
+    )
     parser.add_argument("--optimizer", choices=FIELD["optimizer"].options, default="adamw")
     parser.add_argument("--trainable", choices=FIELD["trainable"].options, default="full")
     parser.add_argument("--clip-grad", action="store_true", help="clip the gradients' norm to 1")
@@ -72,7 +78,9 @@ def add_point_arguments(parser: argparse.ArgumentParser, many: bool) -> None:
 def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
     """Flags that say how long a point is measured."""
     usual = Limits()
-    group = parser.add_argument_group("how long a point is measured (leave alone for contributions)")
+    group = parser.add_argument_group(
+        "how long a point is measured (leave alone for contributions)"
+    )
     group.add_argument("--warm-up-s", type=float, default=usual.warm_up_s, help="longest warm-up")
     group.add_argument("--steps", type=int, default=usual.steps, help="steps of the steady state")
     group.add_argument("--least-s", type=float, default=usual.least_s, help="its shortest time")

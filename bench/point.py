@@ -108,7 +108,9 @@ class Point:
         """
         words = [self.model, self.precision, f"{self.frames}x{self.size}", f"batch {self.batch}"]
         defaults = {"checkpointing": "none", "optimizer": "adamw", "trainable": "full"}
-        words += [getattr(self, key) for key, usual in defaults.items() if getattr(self, key) != usual]
+        words += [
+            getattr(self, key) for key, usual in defaults.items() if getattr(self, key) != usual
+        ]
         words += ["infer"] if self.mode == "infer" else []
         words += [f"{self.parallel} {self.gpus} GPUs"] if self.gpus > 1 else []
         words += [f"cap {self.memory_limit_gib:g} GiB"] if self.memory_limit_gib else []

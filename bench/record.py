@@ -117,9 +117,12 @@ class RunFile:
 
     @property
     def partial(self) -> Path:
-        """Where the unfinished file lies, e.g. "video-swin-t__fp16__20261201__anna.yaml.partial"."""
+        """Where the unfinished file lies: "video-swin-t__fp16__20261201__anna.yaml.partial"."""
         run = self.run
-        return self.folder / f"{'__'.join([run.model, run.precision, _day(run), run.who])}.yaml.partial"
+        return (
+            self.folder
+            / f"{'__'.join([run.model, run.precision, _day(run), run.who])}.yaml.partial"
+        )
 
     def find(self, wanted: Row) -> Row | None:
         """The row of this point, if there is one."""
@@ -172,7 +175,7 @@ def new_run(
 
 
 def open_file(root: Path, run: Run, resume: bool) -> RunFile:
-    """The file to write to: with `resume` the one to go on with, if there is one, else a new one."""
+    """The file to write to: with `resume` the one to go on with, if there is one."""
     folder = root / slug(run.card)
     path = _earlier(folder, run) if resume else None
     earlier = None if path is None else load(path)
@@ -189,8 +192,8 @@ def open_file(root: Path, run: Run, resume: bool) -> RunFile:
 def _in_the_way(partial: Path, resume: bool) -> str:
     if resume:
         return (
-            f"{partial} was begun on another set-up (card, driver, torch or power limit) and cannot "
-            "be continued here; move it away to begin anew"
+            f"{partial} was begun on another set-up (card, driver, torch or power limit) and "
+            "cannot be continued here; move it away to begin anew"
         )
     return (
         f"{partial} holds an unfinished run; add --resume to go on with it, "

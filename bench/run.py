@@ -49,7 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     plan.add_point_arguments(parser, many=True)
     parser.add_argument("--mode", choices=("train", "infer"), default="train")
     parser.add_argument("--parallel", choices=("ddp", "fsdp"), default="ddp", help="under torchrun")
-    parser.add_argument("--video-dir", help="folder of clips to decode, instead of synthetic tensors")
+    parser.add_argument(
+        "--video-dir", help="folder of clips to decode, instead of synthetic tensors"
+    )
     parser.add_argument("--workers", type=int, default=4, help="decoding processes for --video-dir")
     add_file_arguments(parser)
     parser.add_argument("--dry-run", action="store_true", help="print the plan and stop")
@@ -59,10 +61,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_file_arguments(parser: argparse.ArgumentParser) -> None:
     """Flags that say where results go."""
     parser.add_argument(
-        "--contributor", type=record.who, default=record.ANONYMOUS, help="your GitHub handle, if you like"
+        "--contributor",
+        type=record.who,
+        default=record.ANONYMOUS,
+        help="your GitHub handle, if you like",
     )
     parser.add_argument("--out", type=Path, help="default: measurements/runs, for a CPU runs-cpu")
-    parser.add_argument("--resume", action="store_true", help="go on with the files of the last run")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on with the files of the last run"
+    )
     parser.add_argument("--retry", action="store_true", help="with --resume: failed points again")
 
 

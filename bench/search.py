@@ -117,7 +117,9 @@ class Search:
         self.progress.doing(f"trying batch {batch}")
         probe = self.at(batch).replace(limits=PROBE)
         measured = run.to_measured(probe, run.measure_alone(probe, lambda message: None))
-        self.progress.say(f"batch {batch}: {'fits' if measured.row.status in RUNS else measured.row.note}")
+        self.progress.say(
+            f"batch {batch}: {'fits' if measured.row.status in RUNS else measured.row.note}"
+        )
         if measured.row.status in RUNS:
             return True
         self.file.add(measured.row)
@@ -145,7 +147,8 @@ def _result(row: Row) -> dict[str, Any]:
         "batch": row.batch,
         "status": row.status,
         "clips_per_s": row.time and row.time.clips_per_s,
-        "allocated_mib": row.memory and max(row.memory.first_allocated_mib, row.memory.allocated_mib),
+        "allocated_mib": row.memory
+        and max(row.memory.first_allocated_mib, row.memory.allocated_mib),
         "reserved_mib": row.memory and max(row.memory.first_reserved_mib, row.memory.reserved_mib),
     }
 

@@ -57,7 +57,7 @@ class Stopwatch:
         self.mark("start")
 
     def steps(self) -> list[dict[str, float]]:
-        """Milliseconds of each part of each step since the restart; a step ends with `last_part`."""
+        """Milliseconds of each part of each step since the restart; `last_part` ends a step."""
         self.wait()
         steps: list[dict[str, float]] = [{}]
         for (_, before), (part, after) in zip(self.marks, self.marks[1:], strict=False):

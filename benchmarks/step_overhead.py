@@ -83,11 +83,13 @@ def main() -> None:
             (plain if loop is plain_step_ms else measured).append(loop(bench, args.steps))
     ratios = sorted(ours / theirs for ours, theirs in zip(measured, plain, strict=True))
     low, high = ratios[len(ratios) // 4], ratios[-1 - len(ratios) // 4]
-    print(f"{args.model} {args.precision} on {args.device}, {args.rounds} rounds of {args.steps} steps")
+    print(f"{args.model} {args.precision} on {args.device}")
+    print(f"{args.rounds} rounds of {args.steps} steps")
     print(f"plain loop {statistics.median(plain):8.2f} ms a step")
     print(f"bench run  {statistics.median(measured):8.2f} ms a step")
     ratio = statistics.median(ratios)
-    print(f"ratio {ratio:.4f} (half of the rounds {low:.4f} to {high:.4f}; target {TARGET[args.device]})")
+    print(f"ratio {ratio:.4f} (target {TARGET[args.device]})")
+    print(f"half of the rounds {low:.4f} to {high:.4f}")
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ def test_videos_are_found_below_the_folder(folder):
 
 
 def test_a_folder_without_videos_is_one_sentence(tmp_path):
-    with pytest.raises(ValueError, match="no video in it; allowed are .mp4"):
+    with pytest.raises(ValueError, match=r"no video in it; allowed are \.mp4"):
         clips.find_videos(tmp_path)
 
 

@@ -48,26 +48,26 @@ def card(**answers):
     return nvml.Gpu("handle", Library(**answers))
 
 
-FULL = dict(
-    nvmlDeviceGetMemoryInfo=SimpleNamespace(total=24564 * MIB, used=900 * MIB),
-    nvmlDeviceGetComputeRunningProcesses=[
+FULL = {
+    "nvmlDeviceGetMemoryInfo": SimpleNamespace(total=24564 * MIB, used=900 * MIB),
+    "nvmlDeviceGetComputeRunningProcesses": [
         SimpleNamespace(pid=1, usedGpuMemory=500 * MIB),
         SimpleNamespace(pid=2, usedGpuMemory=100 * MIB),
     ],
-    nvmlDeviceGetGraphicsRunningProcesses=[SimpleNamespace(pid=3, usedGpuMemory=None)],
-    nvmlDeviceGetUtilizationRates=SimpleNamespace(gpu=97, memory=60),
-    nvmlDeviceGetPowerUsage=350_500,
-    nvmlDeviceGetCurrentClocksEventReasons=0x4,
-    nvmlDeviceGetClockInfo=lambda kind: {0: 2520, 1: 2520, 2: 10501}[kind],
-    nvmlDeviceGetTemperature=lambda sensor: 67,
-    nvmlDeviceGetEnforcedPowerLimit=450_000,
-    nvmlDeviceGetPowerManagementDefaultLimit=450_000,
-    nvmlDeviceGetEccMode=[0, 0],
-    nvmlDeviceGetMaxPcieLinkGeneration=4,
-    nvmlDeviceGetCurrPcieLinkWidth=16,
-    nvmlDeviceGetNvLinkState=lambda link: link < 4,
-    nvmlDeviceGetDisplayActive=1,
-)
+    "nvmlDeviceGetGraphicsRunningProcesses": [SimpleNamespace(pid=3, usedGpuMemory=None)],
+    "nvmlDeviceGetUtilizationRates": SimpleNamespace(gpu=97, memory=60),
+    "nvmlDeviceGetPowerUsage": 350_500,
+    "nvmlDeviceGetCurrentClocksEventReasons": 0x4,
+    "nvmlDeviceGetClockInfo": lambda kind: {0: 2520, 1: 2520, 2: 10501}[kind],
+    "nvmlDeviceGetTemperature": lambda sensor: 67,
+    "nvmlDeviceGetEnforcedPowerLimit": 450_000,
+    "nvmlDeviceGetPowerManagementDefaultLimit": 450_000,
+    "nvmlDeviceGetEccMode": [0, 0],
+    "nvmlDeviceGetMaxPcieLinkGeneration": 4,
+    "nvmlDeviceGetCurrPcieLinkWidth": 16,
+    "nvmlDeviceGetNvLinkState": lambda link: link < 4,
+    "nvmlDeviceGetDisplayActive": 1,
+}
 
 
 def test_this_machine_passes_the_schema_of_the_file():

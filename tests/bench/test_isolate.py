@@ -78,7 +78,9 @@ def test_it_stops_when_asked():
 
 
 def test_environment_reaches_the_child_only():
-    outcome = isolate.call(f"{HERE}:read_variable", "CLIPFIT_TEST", environment={"CLIPFIT_TEST": "x"})
+    outcome = isolate.call(
+        f"{HERE}:read_variable", "CLIPFIT_TEST", environment={"CLIPFIT_TEST": "x"}
+    )
     assert outcome.result == "x" and "CLIPFIT_TEST" not in os.environ
 
 

@@ -105,7 +105,9 @@ def test_resume_goes_on_with_a_finished_file(tmp_path):
     assert files(tmp_path) == [final] and len(record.load(final).rows) == 2
 
 
-@pytest.mark.parametrize("change", [{"driver": "580.1"}, {"power_limit_w": 300.0}, {"torch": "2.8.0"}])
+@pytest.mark.parametrize(
+    "change", [{"driver": "580.1"}, {"power_limit_w": 300.0}, {"torch": "2.8.0"}]
+)
 def test_resume_never_mixes_two_set_ups(tmp_path, change):
     record.open_file(tmp_path, new_run(), resume=False).add(row())
     other = new_run(environment=dataclasses.replace(ENVIRONMENT, **change))

@@ -130,7 +130,16 @@ def test_presets_name_known_models_and_can_be_narrowed(capsys):
     from bench.models import MODELS
 
     assert {model for preset in plan.PRESETS.values() for model in preset.model} <= set(MODELS)
-    words = ["run", "--device", "cpu", "--preset", "standard", "--model", "timesformer-b", "--dry-run"]
+    words = [
+        "run",
+        "--device",
+        "cpu",
+        "--preset",
+        "standard",
+        "--model",
+        "timesformer-b",
+        "--dry-run",
+    ]
     assert main(words) == 0
     shown = capsys.readouterr().out
     assert "timesformer-b fp16: 8x224, batch 1 2 4 8, checkpointing none block" in shown
@@ -143,7 +152,9 @@ def test_registered_models_get_their_published_clip_and_attention():
     swin, videomae = plan.points(parser.parse_args(["run", *words, "--batch", "1"]), "cpu")
     assert (swin.frames, swin.size, swin.attention) == (32, 224, "eager")
     assert (videomae.frames, videomae.attention) == (16, "eager")
-    free = plan.points(parser.parse_args(["run", "--device", "cpu", "--model", "videomae-b"]), "cpu")
+    free = plan.points(
+        parser.parse_args(["run", "--device", "cpu", "--model", "videomae-b"]), "cpu"
+    )
     assert {one.attention for one in free} == {"sdpa"}
 
 
@@ -187,7 +198,9 @@ def _time(median_ms: float):
 
 
 def test_no_result_is_a_failed_row():
-    measured = run.to_measured(point(), Outcome(error="the process was ended by SIGSEGV", signal_number=11))
+    measured = run.to_measured(
+        point(), Outcome(error="the process was ended by SIGSEGV", signal_number=11)
+    )
     assert measured.broken and measured.row.status == "failed"
 
 
@@ -205,7 +218,7 @@ class Started:
             words, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
 
-    def wait_for(self, rows: int, limit_s: float = 120.0) -> None:
+    def wait_for(self, rows: int, limit_s: float = 240.0) -> None:
         """Until the unfinished file has this many rows, or the run has ended."""
         end = time.monotonic() + limit_s
         while len(self.rows()) < rows and self.process.poll() is None:
@@ -217,7 +230,7 @@ class Started:
         self.ended()
 
     def ended(self) -> int:
-        _, self.errors = self.process.communicate(timeout=240)
+        _, self.errors = self.process.communicate(timeout=400)
         return self.process.returncode
 
     def rows(self) -> tuple[Row, ...]:
@@ -233,6 +246,7 @@ def rows_of(folder: Path) -> tuple[Row, ...]:
     return run_file.rows if run_file else ()
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "kills", [3, pytest.param(20, marks=[pytest.mark.long, pytest.mark.timeout(1800)])]
 )

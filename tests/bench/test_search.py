@@ -60,7 +60,9 @@ def test_search_says_it_in_words(tmp_path, capsys):
     words = flags("out_of_memory_above_five", tmp_path, (), "--start", "5", "--memory-gib", "24")
     assert main(["max-batch", *words]) == 0
     first, *rest = capsys.readouterr().out.splitlines()
-    assert first.startswith("largest batch 5 within 24 GiB: tiny-out-of-memory-above-five fp32 4x16")
+    assert first.startswith(
+        "largest batch 5 within 24 GiB: tiny-out-of-memory-above-five fp32 4x16"
+    )
     assert [line.split(":")[0] for line in rest] == ["  batch 5", "  batch 4"]
 
 

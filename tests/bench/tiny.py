@@ -59,9 +59,10 @@ def out_of_memory_above_five() -> nn.Module:
 
 def _raise_out_of_memory(gradient: Tensor) -> None:
     raise torch.OutOfMemoryError(
-        "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.64 GiB of "
-        "which 1.50 GiB is free. Process 4242 has 22.10 GiB memory in use. Of the allocated memory "
-        "20.00 GiB is allocated by PyTorch, and 512.00 MiB is reserved by PyTorch but unallocated."
+        "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.64 GiB "
+        "of which 1.50 GiB is free. Process 4242 has 22.10 GiB memory in use. Of the allocated "
+        "memory 20.00 GiB is allocated by PyTorch, and 512.00 MiB is reserved by PyTorch but "
+        "unallocated."
     )
 
 
