@@ -7,7 +7,7 @@ ratio to allocated over batches and frame counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bench.allocator import Footprint, Settings, footprint, spread
@@ -17,7 +17,7 @@ from bench.step import StepConfig
 from bench.trace import MIB, Trace, trace_step
 
 TARGETS_GIB = (21, 37, 74)  # filled by the peak on cards of 24, 40 and 80 GB
-FRAME_COUNTS = 2  # traced: the published one and its neighbour
+NEIGHBOUR_GIB = TARGETS_GIB[:1]  # for the traced frame count next to the published one
 MANY = 1000  # a batch far enough from 1 to measure the slope with
 SEGMENTS = {"default": Settings(), "expandable": Settings(expandable=True)}
 TRACED_AS = {"fp32": "fp32", "amp": "fp16", "bf16-pure": "bf16-pure"}
@@ -27,21 +27,24 @@ def allocator_table(spec: ModelSpec) -> list[dict[str, Any]]:
     """Rows of the table, one for each precision, checkpointing, attention and kind of segments."""
     rows = []
     for precision, checkpointing, attention in _ways(spec):
-        traces = [
-            trace_step(
-                StepConfig(
-                    spec.id, frames, spec.reference[1], 1, TRACED_AS[precision], checkpointing,
-                    attention,
-                ),
-                affine=True,
-            )
-            for frames in _frames(spec)
-        ]  # fmt: skip
+        way = {"precision": precision, "checkpointing": checkpointing, "attention": attention}
+        cases = list(_cases(spec, TRACED_AS[precision], checkpointing, attention))
         for segments, settings in SEGMENTS.items():
-            way = {"precision": precision, "checkpointing": checkpointing, "attention": attention}
-            found = [footprint(t, b, settings) for t in traces for b in batches(t)]
+            found = [footprint(trace, batch, settings) for trace, batch in cases]
             rows.append({**way, "segments": segments, **_ratios(found)})
     return rows
+
+
+def _cases(
+    spec: ModelSpec, precision: str, checkpointing: str, attention: str
+) -> Iterator[tuple[Trace, int]]:
+    """Traces and the batches to replay them at: the published clip, and its neighbour in time."""
+    published, size = spec.reference
+    nearest = sorted({published, *spec.frames}, key=lambda frames: abs(frames - published))
+    for frames, targets in zip(nearest, (TARGETS_GIB, NEIGHBOUR_GIB), strict=False):
+        config = StepConfig(spec.id, frames, size, 1, precision, checkpointing, attention)
+        trace = trace_step(config, affine=True)
+        yield from ((trace, batch) for batch in batches(trace, targets))
 
 
 def _ways(spec: ModelSpec) -> Iterator[tuple[str, str, str]]:
@@ -51,22 +54,13 @@ def _ways(spec: ModelSpec) -> Iterator[tuple[str, str, str]]:
                 yield precision, checkpointing, attention
     for checkpointing in ("none", "block"):
         yield "bf16-pure", checkpointing, spec.attention[0]
-    yield "amp", "wrapper", spec.attention[0]
 
 
-def _frames(spec: ModelSpec) -> list[int]:
-    """The published frame count and the traced ones next to it."""
-    published = spec.reference[0]
-    return sorted({published, *spec.frames}, key=lambda frames: abs(frames - published))[
-        :FRAME_COUNTS
-    ]
-
-
-def batches(trace: Trace) -> list[int]:
+def batches(trace: Trace, targets_gib: Sequence[int] = TARGETS_GIB) -> list[int]:
     """Batches whose peak comes just under each target; 1 where even one clip exceeds them all."""
     one = peak(trace, 1).mib
     per_clip = (peak(trace, MANY).mib - one) / (MANY - 1)
-    room = [target * 1024 - one for target in TARGETS_GIB]
+    room = [target * 1024 - one for target in targets_gib]
     return sorted({1 + int(mib / per_clip) for mib in room if mib >= 0}) or [1]
 
 
