@@ -15,6 +15,15 @@ ICONS = {
 COLOURS = {"fits": "green", "tight": "orange", "no": "red"}
 
 
+def as_markdown(text: str) -> str:
+    """A text whose dollar signs are meant as such: Markdown takes a pair of them for a formula.
+
+    >>> print(as_markdown("$34 against $106"))
+    \\$34 against \\$106
+    """
+    return text.replace("$", "\\$")
+
+
 def state_badge(state: str) -> str:
     """fits | tight | no as a coloured badge with a sign and the word."""
     return f":{COLOURS[state]}-badge[{ICONS[state]} {t(f'common.{state}')}]"

@@ -50,7 +50,7 @@ def model_line(job: Job) -> None:
 
 def headline(comparison: Comparison) -> None:
     """The verdict, the one sentence people came for."""
-    st.markdown(f"### {say(comparison.verdict)}")
+    st.markdown(f"### {figures.as_markdown(say(comparison.verdict))}")
 
 
 def card_results(comparison: Comparison) -> None:
@@ -91,7 +91,9 @@ def card_result(result: OfferResult, job: Job) -> None:
         cap=figures.gib(result.memory.cap.mid), calm=figures.gib(result.memory.calm.mid),
     )  # fmt: skip
     st.markdown(
-        "  \n".join(f"{t(f'calculator.{key}')}: {value}" for key, value in lines.items()),
+        figures.as_markdown(
+            "  \n".join(f"{t(f'calculator.{key}')}: {value}" for key, value in lines.items())
+        ),
         help=f"{help_text}\n\n{t('calculator.basis_help')}",
     )
 
@@ -216,7 +218,8 @@ def sentences(comparison: Comparison) -> None:
         if messages:
             st.markdown(
                 "\n".join(
-                    [f"**{t(f'calculator.{title}')}**", ""] + [f"- {say(m)}" for m in messages]
+                    [f"**{t(f'calculator.{title}')}**", ""]
+                    + [f"- {figures.as_markdown(say(message))}" for message in messages]
                 )
             )
 

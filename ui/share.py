@@ -18,6 +18,7 @@ from calc.card import slug
 from calc.job import FIELDS, Field, Job
 from ui import inputs
 from ui.data import card_names, data_version
+from ui.plain import code
 from ui.text import LANGUAGES, language, t
 
 MODEL_PARAM, DATA_PARAM = "v", "data"
@@ -109,7 +110,11 @@ def problems(opened: Mapping[str, list[str]]) -> list[str]:
     if "lang" in opened and opened["lang"][-1] not in LANGUAGES:
         found.append(_sentence("common.language", "lang", opened["lang"], language(), LANGUAGES))
     unknown = [key for key in opened if key not in known and not _is_known(key)]
-    return found + [t("inputs.link_unknown", key=key) for key in unknown] + _other_version(opened)
+    return (
+        found
+        + [t("inputs.link_unknown", key=code(key)) for key in unknown]
+        + _other_version(opened)
+    )
 
 
 def accepted(field: Field, given: list[str], used: Any) -> bool:
@@ -176,7 +181,7 @@ def _sentence(label: str, key: str, given: list[str], used: Any, allowed: Any, *
         "inputs.link_bad",
         label=t(label, **names),
         key=key,
-        given=" + ".join(given) or t("inputs.empty"),
+        given=code(" + ".join(given)) if any(given) else t("inputs.empty"),
         used=" + ".join(map(as_text, _items(used) if used != [] else ())) or t("inputs.empty"),
         allowed=allowed if isinstance(allowed, str) else ", ".join(map(as_text, allowed)),
     )
@@ -199,7 +204,7 @@ def _other_version(opened: Mapping[str, list[str]]) -> list[str]:
     if made == _versions():
         return []
     return [
-        t("inputs.link_version", model=made[MODEL_PARAM], data=made[DATA_PARAM],
+        t("inputs.link_version", model=code(made[MODEL_PARAM]), data=code(made[DATA_PARAM]),
           model_now=MODEL_VERSION, data_now=data_version())
     ]  # fmt: skip
 

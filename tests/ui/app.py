@@ -24,4 +24,5 @@ def opened(query: str = "", page: str | None = None) -> AppTest:
 
 def verdict(app: AppTest) -> str:
     """The sentence on top."""
-    return next(text.value[4:] for text in app.markdown if text.value.startswith("### "))
+    head = next(text.value[4:] for text in app.markdown if text.value.startswith("### "))
+    return head.replace("\\$", "$")

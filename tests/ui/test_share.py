@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 import pytest
 from hypothesis import given
@@ -121,7 +121,13 @@ def test_a_bad_value_is_named_with_what_is_used_instead(link: str) -> None:
 
 
 def test_a_bad_value_is_named_in_chinese_too() -> None:
-    assert "每段帧数（frames）：7 不可用，改用 32" in opened("frames=7&lang=zh").warning[0].value
+    assert "每段帧数（frames）：`7` 不可用，改用 32" in opened("frames=7&lang=zh").warning[0].value
+
+
+def test_nothing_in_a_link_is_read_as_markdown() -> None:
+    picture = "![x](http://example.com/a.png)"
+    warning = opened(urlencode({"frames": picture, picture: "1", "v": picture})).warning[0].value
+    assert warning.count(picture) == warning.count(f"`{picture}`") == 3
 
 
 def test_all_bad_values_are_named_at_once() -> None:
@@ -136,7 +142,7 @@ def test_parameters_of_other_programs_are_left_alone() -> None:
 
 def test_a_link_of_another_version_says_that_results_may_differ() -> None:
     warning = opened("v=0&data=00000000").warning[0].value
-    assert "version 0" in warning and "00000000" in warning and "may differ" in warning
+    assert "version `0`" in warning and "00000000" in warning and "may differ" in warning
 
 
 def test_the_warning_goes_when_the_first_input_is_changed() -> None:

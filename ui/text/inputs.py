@@ -199,8 +199,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{label}（{key}）：{given} 不可用，改用 {used}；可选：{allowed}。",
     ),
     "link_unknown": (
-        "“{key}” is not an input of this page and was left out.",
-        "“{key}” 不是本页的输入，已忽略。",
+        "{key} is not an input of this page and was left out.",
+        "{key} 不是本页的输入，已忽略。",
     ),
     "link_version": (
         "This link was made with model version {model} and data version {data}; this page has "

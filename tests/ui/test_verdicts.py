@@ -1,0 +1,21 @@
+"""The sentence on top, word for word, in both languages."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from tests.ui.app import opened, verdict
+from tests.ui.golden import FILE, LINKS, verdicts
+
+GOLDEN = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+
+
+def test_every_golden_job_has_its_sentence() -> None:
+    assert verdicts() == GOLDEN, "answers changed: python -m tests.ui.golden, and the changelog"
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("link", LINKS)
+def test_the_page_shows_the_golden_sentence(link: str, lang: str) -> None:
+    assert verdict(opened(f"{link}&lang={lang}")) == GOLDEN[link][lang]
