@@ -11,7 +11,7 @@ import argparse
 import datetime
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -134,14 +134,19 @@ class Context:
 
 def _readable_runs(root: Path) -> tuple[Stored, ...]:
     """The runs to compare with; a broken one is reported when it is checked itself."""
-    stored = []
+    try:
+        return measurements.load_runs(root)
+    except DataError:
+        return tuple(_each_readable(root))
+
+
+def _each_readable(root: Path) -> Iterator[Stored]:
     for path in measurements.run_paths(root):
         try:
             name = path.relative_to(root / "runs").as_posix()
-            stored.append(Stored(name, measurements.read(Run, path)))
+            yield Stored(name, measurements.read(Run, path))
         except DataError:
             continue
-    return tuple(stored)
 
 
 def _by_point(stored: Iterable[Stored]) -> Mapping[tuple[Any, ...], tuple[Measured, ...]]:
@@ -240,9 +245,10 @@ def _check_duplicates(run: Run, own: str, context: Context, report: Report) -> N
     """The same measurement twice is refused; another measurement of the same point is welcome."""
     for index, row in enumerate(run.rows):
         one = Measured(own, run, row)
-        for other in context.by_point.get(one.key, ()):
-            if other.file != own and _is_copy(one, other):
-                report(f"rows[{index}]", f"is the same measurement as one in {other.file}")
+        others = (other for other in context.by_point.get(one.key, ()) if other.file != own)
+        copied = next((other for other in others if _is_copy(one, other)), None)
+        if copied is not None:
+            report(f"rows[{index}]", f"is the same measurement as one in {copied.file}")
 
 
 def _is_copy(one: Measured, other: Measured) -> bool:
