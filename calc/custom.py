@@ -91,17 +91,18 @@ class Bytes:
     scores_once: float
     scores_once_rest: float
     shared: float  # kept bytes that a checkpointed block's input already holds
+    frozen: float  # a block's first run without any backward, beyond `once`
 
     def times(self, factor: float) -> Bytes:
         """All figures scaled, for a narrower dtype."""
         return Bytes(*(getattr(self, name) * factor for name in self.__slots__))
 
 
-VIT_AMP = Bytes(24, 4, 2, 0, 16, 14, 2, 2, 12, 4, 6, 4, 6, 4, 6, 14, 0)
-VIT_BF16 = Bytes(24, 4, 2, 0, 16, 14, 2, 2, 12, 4, 6, 6, 6, 4, 6, 14, 0)
-VIT_FP32 = Bytes(32, 8, 4, 0, 12, 8, 4, 4, 16, 8, 4, 8, 8, 8, 8, 16, 4)
-DIVIDED_AMP = Bytes(36, 4, 4, 4, 20, 16, 2, 2, 24, 4, 6, 4, 6, 4, 6, 26, 0)
-DIVIDED_FP32 = Bytes(60, 8, 4, 8, 24, 16, 0, 4, 32, 8, 4, 8, 16, 8, 8, 28, 4)
+VIT_AMP = Bytes(24, 4, 2, 0, 16, 14, 2, 2, 12, 4, 6, 4, 6, 4, 6, 14, 0, 4)
+VIT_BF16 = Bytes(24, 4, 2, 0, 16, 14, 2, 2, 12, 4, 6, 6, 6, 4, 6, 14, 0, 4)
+VIT_FP32 = Bytes(32, 8, 4, 0, 12, 8, 4, 4, 16, 8, 4, 8, 8, 8, 8, 16, 4, 8)
+DIVIDED_AMP = Bytes(36, 4, 4, 4, 20, 16, 2, 2, 24, 4, 6, 4, 6, 4, 6, 26, 0, 8)
+DIVIDED_FP32 = Bytes(60, 8, 4, 8, 24, 16, 0, 4, 32, 8, 4, 8, 16, 8, 8, 28, 4, 8)
 """Autocast keeps norms' inputs in fp32 and their outputs as one half copy per linear layer. CUDA's
 softmax takes fp16 scores as they are and makes an fp32 copy of bf16 ones."""
 
@@ -321,13 +322,13 @@ def _checkpointed(shape: Shape, table: Bytes, sizes: Sizes) -> tuple[Line, ...]:
 
 
 def _head_lines(shape: Shape, table: Bytes, sizes: Sizes) -> tuple[Line, ...]:
-    """A frozen backbone keeps nothing: one block at a time, weights cast at each use."""
+    """A frozen backbone keeps nothing: one block at a time."""
     once = max(
         (table.once + table.once_r * shape.mlp_ratio) * sizes.unit,
         table.scores_once * sizes.scores + table.scores_once_rest * sizes.unit,
     )
     head = Line("optimizer", sizes.head_gradients, 0, sizes.clip_alone, 0, 0)
-    return (Line("forward", 0, 0, sizes.clip, sizes.block_cast / 3, once), head)
+    return (Line("forward", 0, 0, sizes.clip_alone, 0, once + table.frozen * sizes.unit), head)
 
 
 def _mlp(shape: Shape, table: Bytes) -> float:
