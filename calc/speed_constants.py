@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 CLASS_MULTIPLE: Mapping[str, float] = {
-    "contiguous_byte": 3.08,
-    "conv_byte": 1.14,
-    "conv_flop": 1.05,
-    "dwconv_byte": 5.33,
+    "contiguous_byte": 3.03,
+    "conv_byte": 1.26,
+    "conv_flop": 1.04,
+    "dwconv_byte": 5.28,
     "dwconv_flop": 0.0,
-    "gemm_byte": 1.46,
+    "gemm_byte": 1.51,
     "gemm_flop": 0.85,
     "groupconv_byte": 0.0,
-    "groupconv_flop": 10.6,
-    "memory_byte": 1.35,
-    "optimizer_byte": 3.79,
+    "groupconv_flop": 10.9,
+    "memory_byte": 1.33,
+    "optimizer_byte": 3.74,
 }
 CARD_FACTOR: Mapping[str, Mapping[str, float]] = {
     "half": {
