@@ -124,10 +124,14 @@ def device_uuid(index: int) -> str | None:
 
 
 def driver_facts(gpu: Gpu, own_pid: int) -> dict[str, Any]:
-    """What NVML says about the card before anything runs on it."""
+    """What NVML says about the card before this process takes memory on it.
+
+    A context of this process that is there already is taken off where NVML knows its number; in a
+    container it does not.
+    """
     total_mib, used_mib = gpu.memory_mib()
     processes = gpu.processes()
-    own_mib = processes.pop(own_pid, None)
+    own_mib = processes.pop(own_pid, None) or 0.0
     return {
         "memory_nvml_gib": None if total_mib is None else round(total_mib / 1024, 3),
         "power_limit_w": gpu.watts("nvmlDeviceGetEnforcedPowerLimit"),
@@ -140,17 +144,12 @@ def driver_facts(gpu: Gpu, own_pid: int) -> dict[str, Any]:
         "nvlinks": gpu.nvlinks(),
         "display": _as_bool(gpu.ask("nvmlDeviceGetDisplayActive")),
         "other_processes": len(processes),
-        "other_used_mib": _difference(used_mib, own_mib),
+        "other_used_mib": None if used_mib is None else round(max(used_mib - own_mib, 0.0), 1),
     }
 
 
 def _as_bool(value: Any) -> bool | None:
     return None if value is None else bool(value)
-
-
-def _difference(used_mib: float | None, own_mib: float | None) -> float | None:
-    """Memory of others: not known where the driver does not say what this process holds."""
-    return None if used_mib is None or own_mib is None else round(max(used_mib - own_mib, 0.0), 1)
 
 
 def _software() -> dict[str, Any]:

@@ -132,7 +132,7 @@ class Bench:
         self.batches.clips = None  # ends the decoding processes
         learning = self._learning()
         bad = first_non_finite(self.losses) is not None
-        clips = len(steps) * self.point.batch
+        clips = len(steps) * self._clips_per_step()
         return self.point.row(
             "failed" if bad else "ok" if warm.steady else "unstable",
             sdpa_backend=self.backend,
@@ -263,6 +263,10 @@ class Bench:
     def gpu(self) -> Gpu | None:
         return open_gpu(device_uuid(self.local_rank)) if self.point.device == "cuda" else None
 
+    def _clips_per_step(self) -> int:
+        """Clips of this GPU in one step."""
+        return self.point.batch * self.point.accumulation
+
     def _time(self, steps: Sequence[dict[str, float]], warmup_s: float) -> StepTime:
         times = step_ms(steps)
         median_ms = statistics.median(times)
@@ -271,7 +275,7 @@ class Bench:
             median_ms=median_ms,
             p10_ms=percentile(times, 0.1),
             p90_ms=percentile(times, 0.9),
-            clips_per_s=self.point.batch * self.point.gpus / median_ms * 1000,
+            clips_per_s=self._clips_per_step() * self.point.gpus / median_ms * 1000,
             warmup_s=warmup_s,
             forward_ms=part_ms(steps, "forward"),
             backward_ms=part_ms(steps, "backward"),

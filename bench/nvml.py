@@ -77,8 +77,10 @@ class Gpu:
             return None
 
     def memory_mib(self) -> tuple[float | None, float | None]:
-        """Total and used memory of the whole card, MiB."""
-        info = self.ask("nvmlDeviceGetMemoryInfo")
+        """Total and used memory of the whole card, MiB, as nvidia-smi shows them."""
+        info = self.ask("nvmlDeviceGetMemoryInfo", self.library.nvmlMemory_v2)
+        if info is None:  # drivers before 510 know the first version, which counts its own reserve
+            info = self.ask("nvmlDeviceGetMemoryInfo")
         return (None, None) if info is None else (info.total / MIB, info.used / MIB)
 
     def processes(self) -> dict[int, float | None]:

@@ -70,6 +70,8 @@ def add_point_arguments(parser: argparse.ArgumentParser, many: bool) -> None:
     )
     parser.add_argument("--optimizer", choices=FIELD["optimizer"].options, default="adamw")
     parser.add_argument("--trainable", choices=FIELD["trainable"].options, default="full")
+    parser.add_argument("--channels-last", action="store_true", help="memory format of tensors")
+    parser.add_argument("--accumulation", type=int, default=1, help="forwards per optimizer step")
     parser.add_argument("--clip-grad", action="store_true", help="clip the gradients' norm to 1")
     parser.add_argument("--memory-gib", type=float, help="most memory PyTorch may take, GiB")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
@@ -120,6 +122,8 @@ def point(args: argparse.Namespace, device: str, gpus: int = 1, **setting: Any) 
         optimizer=args.optimizer,
         trainable=args.trainable,
         clip_grad=args.clip_grad,
+        channels_last=args.channels_last,
+        accumulation=args.accumulation,
         mode=args.mode,
         device=device,
         builder=absolute_builder(args.builder),

@@ -28,7 +28,8 @@ class Limits:
 class Point:
     """What is measured. Words and units are those of `calc.job.Job`.
 
-    batch: clips of one GPU; input: shape of one clip for a builder's model, e.g. (3, 32, 224, 224).
+    batch: clips of one GPU in one forward; accumulation: forwards per optimizer step.
+    input: shape of one clip for a builder's model, e.g. (3, 32, 224, 224).
     builder: FILE.py:FUNCTION of a user's own model, else None and `model` is a model id.
     memory_limit_gib: most memory PyTorch's allocator may take, None for the whole card.
     parallel: none | ddp | fsdp; gpus: how many take part.
@@ -45,6 +46,8 @@ class Point:
     optimizer: str = "adamw"
     trainable: str = "full"
     clip_grad: bool = False
+    channels_last: bool = False
+    accumulation: int = 1
     mode: str = "train"
     device: str = "cuda"
     builder: str | None = None
@@ -57,7 +60,7 @@ class Point:
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
-        for name in ("frames", "size", "batch", "gpus"):
+        for name in ("frames", "size", "batch", "accumulation", "gpus"):
             if (value := getattr(self, name)) < 1:
                 raise ValueError(f"{name} is {value}; allowed are whole numbers from 1")
 
@@ -76,6 +79,8 @@ class Point:
             gpus=self.gpus,
             sharding="ddp" if self.parallel == "none" else self.parallel,
             clip_grad=self.clip_grad,
+            channels_last=self.channels_last,
+            accumulation=self.accumulation,
             data="synthetic" if self.video_dir is None else "clips",
             memory_limit_gib=self.memory_limit_gib,
             **results,

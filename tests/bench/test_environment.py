@@ -27,6 +27,7 @@ class Library:
     NVML_CLOCK_MEM = pynvml.NVML_CLOCK_MEM
     NVML_TEMPERATURE_GPU = pynvml.NVML_TEMPERATURE_GPU
     NVML_NVLINK_MAX_LINKS = pynvml.NVML_NVLINK_MAX_LINKS
+    nvmlMemory_v2 = pynvml.nvmlMemory_v2
 
     def __init__(self, **answers):
         self.answers = answers
@@ -91,6 +92,11 @@ def test_facts_of_a_card_that_tells_everything():
         "ecc": False, "pcie_gen": 4, "pcie_width": 16, "nvlinks": 4, "display": True,
         "other_processes": 2, "other_used_mib": 400.0,
     }  # fmt: skip
+
+
+def test_in_a_container_nothing_is_taken_for_this_process():
+    facts = environment.driver_facts(card(**FULL), own_pid=77)
+    assert (facts["other_processes"], facts["other_used_mib"]) == (3, 900.0)
 
 
 def test_what_a_card_does_not_tell_is_none():

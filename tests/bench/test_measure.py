@@ -41,6 +41,12 @@ def test_parts_of_the_step_make_the_step():
     assert len(steps) == 5 and min(stopwatch.step_ms(steps)) > 0
 
 
+def test_accumulated_forwards_count_as_clips():
+    row = measured(accumulation=3).row
+    assert row.clips_per_step == 6
+    assert row.time.clips_per_s == pytest.approx(6 / row.time.median_ms * 1000, rel=1e-9)
+
+
 def test_inference_has_a_forward_only_and_changes_nothing():
     row = measured(mode="infer").row
     assert (row.mode, row.optimizer, row.learning) == ("infer", "none", None)

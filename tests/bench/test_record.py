@@ -137,6 +137,7 @@ def test_rows_differ_by_every_setting():
         for name, value in {
             "frames": 8, "size": 32, "batch": 4, "checkpointing": "block", "attention": "eager",
             "optimizer": "sgd", "mode": "infer", "trainable": "head", "gpus": 2, "clip_grad": True,
+            "channels_last": True, "accumulation": 2,
             "memory_limit_gib": 24.0, "video_dir": "clips",
         }.items()
     ]  # fmt: skip

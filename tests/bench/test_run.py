@@ -89,6 +89,15 @@ def test_file_name_holds_its_content_and_nothing_private(tmp_path):
     assert "tiny.py:net" in only_run(tmp_path).command
 
 
+def test_check_refuses_files_of_a_cpu(tmp_path, capsys):
+    bench_run("net", tmp_path, [1])
+    (path,) = files(tmp_path)
+    capsys.readouterr()
+    assert main(["check", str(path)]) == 1
+    shown = capsys.readouterr()
+    assert "is 'cpu'; runs on a CPU are for trying out" in shown.out + shown.err
+
+
 def test_dry_run_prints_the_plan_and_measures_nothing(tmp_path, capsys):
     assert bench_run("net", tmp_path, [1, 2], "--dry-run") == 0
     lines = capsys.readouterr().out.splitlines()
