@@ -1,8 +1,8 @@
 """python -m bench profile: trace a model at every setting, write measurements/models/<id>.yaml.
 
 One affine trace per setting holds for every batch (see `bench.trace`). What is arithmetic is left
-out: optimizer state, EMA, DDP buckets and accumulation are added in calc. The traced step is
-therefore that of plain SGD, which keeps no state and makes no copies.
+out: optimizer state, EMA, DDP buckets and accumulation are added in calc, and so are the copies
+that an optimizer makes: the traced step is that of one that makes none.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class At(NamedTuple):
         """The step to trace."""
         return StepConfig(
             model, self.frames, self.size, 1, TRACED_AS[self.precision], self.checkpointing,
-            self.attention, "sgd-plain", self.trainable,
+            self.attention, "adamw-fused", self.trainable,
         )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def test_gradients_are_the_same(make: object, shape: tuple[int, ...], way: str) 
 
 def test_blocks_keep_less_and_the_wrapper_keeps_nothing_less() -> None:
     config = StepConfig(
-        model="videomae-s", frames=8, size=112, batch=64, precision="fp16", optimizer="sgd-plain"
+        model="videomae-s", frames=8, size=112, batch=64, precision="fp16", optimizer="adamw-fused"
     )
     mib = {
         way: peak(trace_step(config.replace(checkpointing=way)), 64).mib
