@@ -62,7 +62,7 @@ def add_point_arguments(parser: argparse.ArgumentParser, many: bool) -> None:
         "--size", nargs=several, type=int, help="edge in pixels; default: the model's own"
     )
     if many:
-        parser.add_argument("--batch", nargs="+", type=int, help="clips per step and GPU")
+        parser.add_argument("--batch", nargs="+", type=int, help="clips of one forward, per GPU")
     for key, options in choices.items():
         parser.add_argument(f"--{key}", nargs=several, choices=options, metavar="|".join(options))
     parser.add_argument(
