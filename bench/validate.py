@@ -25,6 +25,7 @@ from typing import Any
 import torch
 import yaml
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from bench import allocator
 from bench.allocator import Settings
@@ -246,7 +247,8 @@ def saved_on_cpu(case: Case) -> dict[str, Any]:
             tools = tools._replace(
                 autocast=lambda: CudaOnMeta(dtype, "eager", CPU, cuda_kernels=False)
             )
-        sides.append(saved_tensors(setup, tools))
+        with sdpa_kernel(SDPBackend.MATH):
+            sides.append(saved_tensors(setup, tools))
     return difference(*sides)
 
 

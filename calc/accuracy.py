@@ -20,7 +20,7 @@ from calc.accuracy_memory import Boundary, Graded, Summary
 from calc.measurements import DataError
 
 UNVALIDATED = (
-    "mvit", "timesformer", "x3d", "s3d", "csn", "slowfast",
+    "mvit", "timesformer", "x3d", "s3d", "csn",
 )  # fmt: skip
 """Families of the product without a published row of their own backbone group."""
 
@@ -33,7 +33,13 @@ def report() -> dict[str, Any]:
 def memory_report() -> dict[str, Any]:
     """Errors of memory by group and precision, decisions, ladder, user reports, worst rows."""
     items = accuracy_memory.grade(accuracy_memory.rows())
-    sets = {"high": [i for i in items if i.row.confidence == "high"], "high + medium": items}
+    sets = {
+        "high": [i for i in items if i.row.confidence == "high"],
+        "high + medium": items,
+        "traces from 2 GiB": [
+            i for i in items if i.row.trace_mib >= accuracy_memory.CALIBRATED_FROM_MIB
+        ],
+    }
     return {
         "calibration": accuracy_memory.constants(),
         "groups": accuracy_memory.grouped(items, lambda row: row.group),

@@ -25,7 +25,7 @@ Z95 = 1.959964
 """Two-sided 95 % quantile of the normal distribution."""
 IRLS_STEPS = 60
 CALIBRATED_FROM_MIB = 2048.0
-"""Rows from here on are calibrated on; all are graded. Below, cuDNN's workspaces, 50 to 230 MiB in
+"""Traces from here on are calibrated on; all are graded. Below, cuDNN's workspaces, 50 to 230 MiB in
 four published rows, are a large share; no video job that fills a card is that small."""
 
 
@@ -185,7 +185,7 @@ def learned(items: Sequence[Row]) -> tuple[Fit, dict[str, list[float]]]:
     Better means a lower 90th percentile of errors on groups the line has not seen, each group
     having one vote. A line that does not beat the plain trace is not used.
     """
-    large = [row for row in items if row.measured_mib >= CALIBRATED_FROM_MIB]
+    large = [row for row in items if row.trace_mib >= CALIBRATED_FROM_MIB]
     plain, line = residuals(large, False), residuals(large, True)
     if _p90(line) < _p90(plain):
         return fit(large), line

@@ -47,7 +47,9 @@ def _report(entry: Mapping[str, Any]) -> Report:
     usable, cap, reserved = (
         entry["usable_gib"], trace.get("cap_gib"), trace.get("reserved_gib")
     )  # fmt: skip
-    known = None not in (usable, cap, reserved)
+    answer = None
+    if usable is not None and cap is not None and reserved is not None:
+        answer = decide(usable, cap, reserved)
     return Report(
         id=entry["id"],
         what=f"{entry['model']}, {entry['gpu']}, batch {entry['batch']}",
@@ -56,7 +58,7 @@ def _report(entry: Mapping[str, Any]) -> Report:
         usable_gib=usable,
         cap_gib=cap,
         reserved_gib=reserved,
-        answer=decide(usable, cap, reserved) if known else None,
+        answer=answer,
         why=entry["why"],
         source=entry["source"],
     )
