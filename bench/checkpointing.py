@@ -75,7 +75,7 @@ def checkpoint_blocks(
             " checkpoint_blocks(model, model.my_blocks)"
         )
     for block in found:
-        block.forward = partial(  # type: ignore[method-assign]
+        block.forward = partial(
             checkpoint, block.forward, use_reentrant=False, context_fn=context_fn
         )
     return model

@@ -264,8 +264,9 @@ def make_optimizer(name: str, parameters: list[nn.Parameter]) -> torch.optim.Opt
 
 def _sgd(parameters: list[nn.Parameter], momentum: float) -> torch.optim.Optimizer:
     """SGD with the usual weight decay: foreach adds it to a copy of the gradients."""
-    decay = {"weight_decay": SGD_WEIGHT_DECAY, "foreach": True}
-    return torch.optim.SGD(parameters, lr=LEARNING_RATE, momentum=momentum, **decay)
+    return torch.optim.SGD(
+        parameters, LEARNING_RATE, momentum, weight_decay=SGD_WEIGHT_DECAY, foreach=True
+    )
 
 
 def set_matmul_precision(precision: str) -> None:

@@ -398,7 +398,8 @@ def _finish(
     trained: list[nn.Parameter],
     batch: int | None,
 ) -> Trace:
-    events, resident = [], []
+    events: list[Event] = []
+    resident: list[Event] = []
     for kind, number, phase in recorder.events:
         record = recorder.all[number]
         event = Event(kind, number, record.fixed, record.per_clip, phase, record.category)
