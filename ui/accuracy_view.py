@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from calc import accuracy_ladder, accuracy_speed
+from calc import accuracy_ladder, accuracy_reports, accuracy_speed
 from calc.accuracy_memory import Summary
 from calc.accuracy_speed import Score
 from calc.card import slug
@@ -36,6 +36,7 @@ def memory_table() -> None:
     words = {"n": overall.n, "covered": overall.covered, "low": low, "high": high}
     st.caption(t("measurements.accuracy_caption", **words))
     _ladder()
+    _reports()
     st.caption(t("measurements.not_validated"))
 
 
@@ -58,6 +59,15 @@ def _ladder() -> None:
         held_out = found["held_out"]
         words = {key: getattr(held_out, key) for key in ("n", "exact", "too_large", "within_one")}
         st.caption(t("measurements.ladder", **words))
+
+
+def _reports() -> None:
+    """What users reported, "it fits" or "out of memory", against the trace of the same step."""
+    found = accuracy_reports.report()
+    decided = [report.right for report in found or () if report.right is not None]
+    if found and decided:
+        words = {"right": sum(decided), "decided": len(decided), "all": len(found)}
+        st.caption(t("measurements.reports", **words))
 
 
 # Speed

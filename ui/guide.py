@@ -8,7 +8,7 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
-from calc import guide
+from calc import guide, repository
 from calc.card import Card, Offer, Sourced
 from calc.compare import compare
 from calc.job import Job
@@ -262,7 +262,10 @@ def accuracy() -> None:
     st.markdown(t("guide.accuracy_text"))
     accuracy_view.memory_table()
     accuracy_view.speed_table("guide")
-    st.caption(t("guide.accuracy_more"))
+    st.page_link(
+        "ui/pages/measurements.py", label=t("guide.to_measurements"), icon=":material/science:"
+    )
+    st.caption(t("guide.accuracy_more", method=repository.file_link("docs/method.md")))
 
 
 def limits() -> None:

@@ -274,9 +274,10 @@ Since driver 536.40 Windows lets a program that runs out of card memory [go on i
         "用公开数字和实测来评分，且评分时排除了被评的那一组模型，模型没有见过它们。没有数据的组就是未验证，页面会照实写明。",
     ),
     "accuracy_more": (
-        "Row by row, with sources: the Measurements page. How figures are made: docs/method.md.",
-        "逐行数据与出处见“实测数据”页；数字的来历见 docs/method.md。",
+        "How figures are made, in full: [docs/method.md]({method}).",
+        "数字的完整来历见 [docs/method.md]({method})。",
     ),
+    "to_measurements": ("Row by row, with sources", "逐行数据与出处"),
     # 10 limits
     "limits": ("What is not modelled", "没有建模的部分"),
     "limits_text": (

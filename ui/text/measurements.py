@@ -122,6 +122,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "predicted without itself.",
         "24 GB 的 RTX 3090 上图像模型的最大批（timm 逐档试出）：{n} 个中 {exact} 个完全一致，{within_one} 个相差不超过一档，{too_large} 个偏大；每个系列都在排除自身后预测。",
     ),
+    "reports": (
+        "Users' reports of “fits” or “out of memory”: {right} of the {decided} that could be traced are "
+        "decided rightly ({all} reports in all).",
+        "用户报告的“能跑”或“爆显存”：可追踪的 {decided} 条中判断正确 {right} 条（共 {all} 条报告）。",
+    ),
     "speed_show": ("Grade speed too (takes some seconds)", "也给速度评分（需数秒）"),
     "speed_grading": ("Grading on published figures", "正在用公开数字评分"),
     "speed_alt": ("Error of predicted speed by claim", "各项速度预测的误差"),
@@ -146,9 +151,9 @@ TEXTS: dict[str, tuple[str, str]] = {
         "– without grouped convolutions",
         "– 不含分组卷积",
     ),
-    "claim_step_time_of_a_new_model_on_another_card": (
-        "step time of a new model on another card",
-        "新模型在另一块卡上的每步耗时",
+    "claim_step_time_new_model_other_software_any_card": (
+        "step time, new model, other software, any card",
+        "新模型、其他软件、任意显卡的每步耗时",
     ),
     "claim_one_row_a_model_card_and_precision": (
         "– one row a model, card and precision",
