@@ -62,7 +62,7 @@ def compare(job: Job, data: Measured) -> Comparison:
         rules=checked,
         offers=results,
         advice=advise(job, profile, results),
-        notes=notes(job, profile, results),
+        notes=notes(job, profile, results, data.prices),
     )
 
 

@@ -206,14 +206,17 @@ def break_even_usd(job: Job, offer: Offer, hours_h: float, usd: float) -> float 
     return ((per_h - electricity) * use_h(job) / kept - job.host_usd) / offer.count
 
 
-def break_even_ratio(first: tuple[Offer, Range], second: tuple[Offer, Range]) -> Range:
+def break_even_ratio(
+    first: tuple[Offer, Range], second: tuple[Offer, Range], cards: float = 1.0
+) -> Range:
     """Hourly price of one GPU of the first offer, in prices of the second's, at equal cost.
 
     The first is cheaper as long as it costs less than that. Each pair is an offer and its hours.
-    Errors of the two times that are common cancel, so each end pairs like with like.
+    Errors of the two times that are common cancel, so each end pairs like with like; `cards` is
+    the 90 % range of the speed ratio of the two cards as a factor, which does not cancel.
     """
     (offer_a, hours_a), (offer_b, hours_b) = first, second
     counts = offer_b.count / offer_a.count
-    ratios = sorted((hours_b.low / hours_a.low, hours_b.high / hours_a.high))
     mid = hours_b.mid / hours_a.mid
-    return Range(min(ratios[0], mid) * counts, mid * counts, max(ratios[1], mid) * counts)
+    ends = (mid / cards, hours_b.low / hours_a.low, hours_b.high / hours_a.high, mid * cards)
+    return Range(min(mid, *ends) * counts, mid * counts, max(mid, *ends) * counts)

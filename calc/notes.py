@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from calc import calibration
-from calc.cost import LOST_H_PER_INTERRUPTION, interruption_factor
+from calc.attainable import ratio_factor
+from calc.card import Price
+from calc.cost import (
+    LOST_H_PER_INTERRUPTION,
+    break_even_ratio,
+    interruption_factor,
+    rent_or_buy_h,
+)
 from calc.job import Job
 from calc.memory import model
 from calc.profile import PRECISION_KEY, ModelProfile, NotTraced, attention
 from calc.result import OfferResult
 from calc.words import Message
 
+NOTHING: Mapping[str, Price] = MappingProxyType({})
 
-def notes(job: Job, profile: ModelProfile, results: Sequence[OfferResult]) -> tuple[Message, ...]:
+
+def notes(
+    job: Job,
+    profile: ModelProfile,
+    results: Sequence[OfferResult],
+    prices: Mapping[str, Price] = NOTHING,
+) -> tuple[Message, ...]:
     """All notes that apply, the most important first."""
     several = [result.offer.text for result in results if result.offer.count > 1]
     found = [
@@ -29,6 +45,8 @@ def notes(job: Job, profile: ModelProfile, results: Sequence[OfferResult]) -> tu
         _channels_last(job, profile),
         _unofficial(results),
         _estimated_total(results),
+        *_break_even(job, results),
+        *_rent_or_buy(job, results, prices),
         _validated(job, profile, results),
         _on_a_gpu(job, results),
     ]
@@ -110,13 +128,41 @@ def _estimated_total(results: Sequence[OfferResult]) -> Message | None:
     return Message("note_total", {"names": names}) if names else None
 
 
+def _break_even(job: Job, results: Sequence[OfferResult]) -> Iterator[Message]:
+    """At which hourly price each offer costs as much as the first one that trains the job."""
+    if job.price_kind == "buy":
+        return
+    timed = [result for result in results if result.hours is not None]
+    for other in timed[1:]:
+        assert timed[0].hours and other.hours
+        pairs = ((timed[0].offer, timed[0].hours), (other.offer, other.hours))
+        cards = ratio_factor(timed[0].offer.card, other.offer.card, job.precision)
+        ratio = break_even_ratio(*pairs, cards or 1.0)
+        names = {"first": timed[0].offer.text, "second": other.offer.text}
+        figures = {"ratio": ratio.mid, "low": ratio.low, "high": ratio.high}
+        yield Message("note_break_even", {**names, **figures})
+
+
+def _rent_or_buy(
+    job: Job, results: Sequence[OfferResult], prices: Mapping[str, Price]
+) -> Iterator[Message]:
+    """From which hours of use on buying an offer is cheaper than renting it."""
+    for result in results:
+        pays_h = rent_or_buy_h(job, result.offer, prices)
+        if pays_h is not None and math.isfinite(pays_h):
+            weeks = pays_h / job.hours_per_week
+            params = {"name": result.offer.text, "hours": pays_h, "weeks": weeks,
+                      "per_week": job.hours_per_week}  # fmt: skip
+            yield Message("note_rent_or_buy", params)
+
+
 def _validated(job: Job, profile: ModelProfile, results: Sequence[OfferResult]) -> Message | None:
     """How far off memory was for published rows of this kind of model."""
     if all(result.memory.basis != "formula" for result in results):
         return None
     known = calibration.memory(profile.family, PRECISION_KEY[job.precision])
-    if not known.rows:
-        return Message("note_not_validated", {"model": profile.title})
+    if known.rows < calibration.ENOUGH:
+        return Message("note_not_validated", {"model": profile.title, "n": known.rows})
     params = {"n": known.rows, "group": known.group, "low": known.low - 1, "high": known.high - 1}
     return Message("note_validated", params)
 

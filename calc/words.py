@@ -244,6 +244,18 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
         "mixed precision needs {share:.0%} more memory than fp32 for this model at {batch} clips",
         "这个模型在 {batch} 个片段时，混合精度比 fp32 多用 {share:.0%} 的显存",
     ),
+    "note_break_even": (
+        "{first} is cheaper than {second} as long as one of its GPUs costs less than {ratio:.2f} x "
+        "as much an hour ({low:.2f}-{high:.2f})",
+        "{first} 的每卡每小时价格不到 {second} 的 {ratio:.2f} 倍（{low:.2f}-{high:.2f}）时，"
+        "{first} 更便宜",
+    ),
+    "note_rent_or_buy": (
+        "{name}: buying costs less than renting from {hours:,.0f} h of use on, "
+        "{weeks:.0f} weeks at {per_week:g} h",
+        "{name}：用到 {hours:,.0f} 小时以上，买比租便宜"
+        "（每周 {per_week:g} 小时，约 {weeks:.0f} 周）",
+    ),
     "note_validated": (
         "memory: {n} published rows of {group} models; nine in ten lie between "
         "{low:+.0%} and {high:+.0%} of the estimate",
@@ -251,9 +263,9 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
         "十条里有九条落在估计值的 {low:+.0%} 到 {high:+.0%} 之间",
     ),
     "note_not_validated": (
-        "memory of {model} was not validated: no published row of its kind, so the range is the "
-        "widest of any group",
-        "{model} 的显存尚未验证：没有同类模型的公开数据，因此采用各组中最宽的范围",
+        "memory of {model} was not validated: published rows of its kind: {n}, too few, so the "
+        "range is the widest of any group",
+        "{model} 的显存尚未验证：同类模型的公开数据只有 {n} 条，因此采用各组中最宽的范围",
     ),
     "note_on_a_gpu": (
         "not validated on a GPU: {parts}", "尚未在 GPU 上验证：{parts}",

@@ -115,6 +115,18 @@ def test_notes_tell_how_far_the_figures_can_be_trusted() -> None:
     )
 
 
+def test_break_even_between_offers_and_between_renting_and_buying() -> None:
+    told = notes(Job())
+    answer = compare(Job(), DATA)
+    first, second = (result.hours.mid for result in answer.offers if result.hours)
+    ratio = f"{second / first:.2f} x as much an hour"
+    assert any(note.startswith("A100 40GB SXM4 is cheaper than RTX 4090") and ratio in note
+               for note in told)  # fmt: skip
+    bought = [note for note in told if "buying costs less than renting" in note]
+    assert [note.partition(":")[0] for note in bought] == ["RTX 4090 24GB"]  # the A100 has no price
+    assert not any("as much an hour" in note for note in notes(Job(price_kind="buy")))
+
+
 def test_a_library_that_has_one_attention_is_told() -> None:
     class Eager(Example):
         def profile(self, model: str) -> object:  # type: ignore[override]

@@ -36,7 +36,6 @@ def test_published_video_swin_is_within_3_percent(model: str) -> None:
     job = Job(model=model, batch=64, cards=("8x A100 80GB SXM4",))
     found = compare(job, DATA).offers[0].memory
     assert found.allocated.mid * 1024 == pytest.approx(PUBLISHED_MIB[model], rel=0.03)
-    assert found.allocated.low * 1024 <= PUBLISHED_MIB[model] <= found.allocated.high * 1024
 
 
 def test_the_article_and_16_frames() -> None:
