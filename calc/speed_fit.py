@@ -39,6 +39,7 @@ LOWER = {"gemm_flop": 0.85, "conv_flop": 0.85, "memory_byte": 1.0, "optimizer_by
 """A kernel is not faster than the card: 0.85 allows for boost clocks 15 % above the datasheet's."""
 ROUNDS = 12
 CARD_ROUNDS = 300
+CARD_SETTLED = 1e-7
 SOFT = 0.03
 """Residuals below 3 % weigh as 3 %: the fit minimises absolute, not squared, relative errors."""
 SGD_BYTES_PER_PARAM = 32.0
@@ -163,10 +164,12 @@ def fit_cards(cells: Iterable[Cell], reference: str = REFERENCE) -> dict[str, fl
     reached = _reached(shared, reference)
     kept = [cell for cell in shared if cell.card in reached]
     for _ in range(CARD_ROUNDS):
-        levels = _levels(kept, cards)
-        fresh = _effects(kept, levels)
+        fresh = _effects(kept, _levels(kept, cards))
         shift = fresh.get(reference, 0.0)
+        moved = max(abs(value - shift - cards[card]) for card, value in fresh.items())
         cards.update({card: value - shift for card, value in fresh.items()})
+        if moved < CARD_SETTLED:
+            break
     return {card: math.exp(value) for card, value in cards.items() if card in reached}
 
 

@@ -108,13 +108,14 @@ def observed() -> list[Observed]:
     return found
 
 
-def cells(precision: str) -> list[Cell]:
+@cache
+def cells(precision: str) -> tuple[Cell, ...]:
     """Rows of one GPU that link cards, one cell a workload, software and card."""
     grouped: dict[tuple[tuple[str, ...], str], list[Published]] = defaultdict(list)
     for row in published():
         if row.gpus == 1 and row.precision == precision and _links(row):
             grouped[_group(row), row.card].append(row)
-    return [_cell(group, card, rows) for (group, card), rows in grouped.items()]
+    return tuple(_cell(group, card, rows) for (group, card), rows in grouped.items())
 
 
 def _links(row: Published) -> bool:
