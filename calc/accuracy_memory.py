@@ -1,8 +1,9 @@
 """How close memory estimates are to published figures, graded on groups that were not fitted.
 
-A row is a published peak of allocated memory with the trace of the same step beside it. Rows are
-graded by backbone group: the calibration that predicts a group was fitted on all other groups,
-every group having one vote. Rows of low confidence are neither fitted nor graded.
+A row is a published peak of allocated memory with the trace of the same step beside it. The
+estimate is the trace, block remainders included: nothing is fitted, because a line fitted on other
+groups predicts a group worse (`line_instead`). The range of a group comes from all other groups.
+Rows of low confidence, and rows of another metric, are not graded.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ Z95 = 1.959964
 """Two-sided 95 % quantile of the normal distribution."""
 IRLS_STEPS = 60
 CALIBRATED_FROM_MIB = 2048.0
-"""Traces from here on are calibrated on; all are graded. Below, cuDNN's workspaces, 50 to 230 MiB in
-four published rows, are a large share; no video job that fills a card is that small."""
+"""Traces from here on are calibrated on; all are graded. Below, cuDNN's workspaces, 50 to 230 MiB
+in four published rows, are a large share; no video job that fills a card is that small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """A row with the estimate of a fit that has not seen its group; MiB."""
+    """A row with its estimate; the range has not seen its group. MiB."""
 
     row: Row
     mid_mib: float
@@ -179,21 +180,19 @@ def residuals(items: Sequence[Row], fitted: bool) -> dict[str, list[float]]:
     return found
 
 
-def learned(items: Sequence[Row]) -> tuple[Fit, dict[str, list[float]]]:
-    """What to predict with, and its residuals: a fitted line only where that predicts better.
-
-    Better means a lower 90th percentile of errors on groups the line has not seen, each group
-    having one vote. A line that does not beat the plain trace is not used.
-    """
-    large = [row for row in items if row.trace_mib >= CALIBRATED_FROM_MIB]
-    plain, line = residuals(large, False), residuals(large, True)
-    if _p90(line) < _p90(plain):
-        return fit(large), line
-    return Fit(0.0, 1.0), plain
+def calibrated_on(items: Sequence[Row]) -> dict[str, list[float]]:
+    """log(measured / mid) by group, of rows large enough to calibrate on; nothing is fitted."""
+    return residuals([r for r in items if r.trace_mib >= CALIBRATED_FROM_MIB], False)
 
 
-def _p90(found: Mapping[str, Sequence[float]]) -> float:
-    return voted_percentile([[abs(value) for value in group] for group in found.values()], 0.9)
+def typical(found: Mapping[str, Sequence[float]]) -> float:
+    """Median of the groups' median errors: every group has one vote."""
+    return median([median([abs(value) for value in group]) for group in found.values()])
+
+
+def line_instead(items: Sequence[Row]) -> tuple[float, float]:
+    """Typical error of the plain trace, and of a line fitted on the groups it is not graded on."""
+    return typical(residuals(items, False)), typical(residuals(items, True))
 
 
 def spread(found: Mapping[str, Sequence[float]], enough: bool) -> tuple[float, float]:
@@ -205,7 +204,7 @@ def spread(found: Mapping[str, Sequence[float]], enough: bool) -> tuple[float, f
 
 
 def grade(items: Sequence[Row]) -> tuple[Graded, ...]:
-    """Every row with an estimate whose line and range know nothing of its group."""
+    """Every row with its estimate and a range that knows nothing of its group."""
     return tuple(
         graded
         for group, members in by_group(items).items()
@@ -214,8 +213,8 @@ def grade(items: Sequence[Row]) -> tuple[Graded, ...]:
 
 
 def _grade_group(members: Sequence[Row], others: Sequence[Row]) -> list[Graded]:
-    line, found = learned(others)
-    low, high = spread(found, len(members) >= calibration.ENOUGH)
+    line = Fit(calibration.ADD_MIB, calibration.SCALE)
+    low, high = spread(calibrated_on(others), len(members) >= calibration.ENOUGH)
     return [
         Graded(row, mid, mid * math.exp(min(low, 0.0)), mid * math.exp(max(high, 0.0)))
         for row in members
@@ -226,12 +225,10 @@ def _grade_group(members: Sequence[Row], others: Sequence[Row]) -> list[Graded]:
 def constants() -> dict[str, Any]:
     """The constants of `calc.calibration`, from all rows of high and medium confidence."""
     items = rows()
-    line, found = learned(items)
+    found = calibrated_on(items)
     low, high = spread(found, True)
     far_low, far_high = spread(found, False)
     return {
-        "ADD_MIB": round(line.add_mib, 1),
-        "SCALE": round(line.scale, 5),
         "LOW": round(math.exp(low), 4),
         "HIGH": round(math.exp(high), 4),
         "FAR_LOW": round(math.exp(min(low, far_low)), 4),
