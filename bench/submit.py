@@ -22,7 +22,9 @@ REVIEW_KEY = "review"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Flags of `submit`."""
-    parser.add_argument("file", type=Path, metavar="FILE", help="a file that `bench run` wrote")
+    parser.add_argument(
+        "file", nargs="?", type=Path, metavar="FILE", help="default: the newest run here"
+    )
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
     parser.add_argument(
         "--hub", metavar="REPO", help="open a pull request on this Hugging Face dataset instead"
@@ -31,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Check the file and say where it goes; 1 if it would be refused."""
-    context = Context.load()
-    checked = prepared(args.file, context)
+    path = args.file or newest_run()
+    checked = prepared(path, Context.load())
     for line in checked.findings.warnings:
         print(f"warning: {printable(line)}")
     if checked.findings.problems:
@@ -41,10 +43,18 @@ def main(args: argparse.Namespace) -> int:
         print("The file would be refused for the reasons above; nothing was sent.", file=sys.stderr)
         return 1
     print(check.summary([checked]))
-    file = runs.file_name(measurements.read_tree(args.file))
-    if args.hub:
-        return _to_hub(args.file, file, args.hub)
-    return _to_github(args.file, file, args.open)
+    file = runs.file_name(measurements.read_tree(path))
+    return _to_hub(path, file, args.hub) if args.hub else _to_github(path, file, args.open)
+
+
+def newest_run() -> Path:
+    """The run that was written last; ValueError where there is none."""
+    paths = list(measurements.run_paths())
+    if not paths:
+        raise ValueError(
+            "there is no run in measurements/runs; make one with `python -m bench run`"
+        )
+    return max(paths, key=lambda path: path.stat().st_mtime)
 
 
 def prepared(path: Path, context: Context) -> Checked:

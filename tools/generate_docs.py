@@ -4,7 +4,8 @@
     python -m tools.generate_docs --check   # say what is out of date; exit code 1 if anything is
 
 In a Markdown file `<!-- begin: NAME -->` ... `<!-- end -->` encloses a generated part. NAME is
-`cards`, `prices`, `models`, or `output: python -m ...`, which is run and shown with its output.
+`cards`, `prices`, `models`, `accuracy`, or `output: python -m ...`, a command that is run and shown
+with what it prints.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from calc import measurements, schema
+from calc import accuracy, accuracy_memory, accuracy_speed, measurements, schema
 from calc.card import Card, Price, Rate, Sourced
 from calc.measurements import CardFile, PriceFile, ProfileFile, ReviewFile
 from calc.runs import Run
@@ -105,6 +107,7 @@ def part(name: str, old: str) -> str:
         "cards": partial(card_table, measurements.load_cards()),
         "prices": partial(price_table, measurements.load_prices()),
         "models": model_table,
+        "accuracy": accuracy_table,
     }
     if name not in makers:
         raise ValueError(
@@ -216,6 +219,27 @@ def model_table() -> str:
         for profile in profiles
     ]
     return _table(head, rows)
+
+
+def accuracy_table() -> str:
+    """What was predicted without its own rows against what was published, memory and time."""
+    head = ("predicted, without its own rows", "rows", "median error", "90th percentile", "worst",
+            "in the 90 % range")  # fmt: skip
+    graded = accuracy_memory.grade(accuracy_memory.rows())
+    groups = accuracy_memory.grouped(graded, lambda row: row.group)
+    rows = [_score_cells(f"memory, {name}", one) for name, one in groups.items()]
+    missing = ", ".join(accuracy.UNVALIDATED)
+    rows.append((f"memory, {missing}", "0", "not validated", "", "", ""))
+    scores = accuracy_speed.report()["scores"]
+    return _table(head, rows + [_score_cells(name, one) for name, one in scores.items()])
+
+
+def _score_cells(name: str, one: Any) -> tuple[str, ...]:
+    if one is None:
+        return (name, "0", "not validated", "", "", "")
+    inside = "" if one.covered is None else f"{one.covered} of {one.n}"
+    errors = (f"{share:.1%}" for share in (one.median, one.p90, one.worst))
+    return (name.replace("- ", "of these: ", 1), str(one.n), *errors, inside)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -90,6 +91,22 @@ def test_outside_the_band_is_marked_pending_and_keeps_its_name(project: Path) ->
     tree = measurements.read_tree(path)
     assert tree["review"] == "pending"
     assert Path(file_name(tree)).name == path.name
+
+
+def test_without_a_file_the_newest_run_is_taken(project: Path) -> None:
+    nothing = submit(project)
+    assert nothing.returncode == 2
+    assert "there is no run in measurements/runs; make one with" in nothing.stderr
+    older = run_files.store(project / "measurements", run_files.changed(lambda t: None, who="a"))
+    newer = run_files.store(project / "measurements", run_files.changed(slower))
+    os.utime(older, (1, 1))
+    result = submit(project)
+    assert result.returncode == 0, result.stderr
+    assert newer.name in result.stdout and older.name not in result.stdout
+
+
+def slower(tree: dict[str, Any]) -> None:
+    tree["rows"][0]["time"].update(median_ms=330.0, clips_per_s=24.24, p90_ms=340.0)
 
 
 class Hub(BaseHTTPRequestHandler):

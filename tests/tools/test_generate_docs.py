@@ -35,6 +35,12 @@ def test_every_card_and_price_is_in_its_table() -> None:
     assert "1321" not in cards
 
 
+def test_accuracy_says_what_was_never_validated() -> None:
+    table = generate_docs.part("accuracy", "")
+    assert "| memory, ResNet-3D |" in table
+    assert "| 0 | not validated |" in table
+
+
 def test_output_shows_a_command_with_what_it_prints() -> None:
     shown = generate_docs.part("output: python -m bench check --help", "")
     assert shown.startswith(
