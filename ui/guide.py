@@ -67,6 +67,11 @@ def setting(job: Job) -> str:
     return t("guide.setting", precision=job.precision, **shape)
 
 
+def shape(job: Job) -> str:
+    """ "32 x 224 px, batch 8"."""
+    return t("guide.shape", frames=job.frames, size=job.size, batch=job.batch)
+
+
 def side_by_side(left: str, right: str) -> None:
     """A wrong and a right snippet beside each other."""
     for column, name, word, icon in zip(
@@ -135,7 +140,7 @@ def precision() -> None:
         ]
         columns = {
             t("guide.column_model"): [profile.title for profile in profiles],
-            t("guide.column_setting"): [setting(job) for job in jobs],
+            t("guide.column_setting"): [shape(job) for job in jobs],
             t("guide.column_fp32"): [f"{found.before_gib:.1f}" for found in changes],
             t("guide.column_fp16"): [f"{found.after_gib:.1f}" for found in changes],
             t("guide.column_saved"): [f"{found.saved:.0%}" for found in changes],

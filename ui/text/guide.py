@@ -22,6 +22,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "column_peak": ("Peak, GiB", "峰值（GiB）"),
     "column_range": ("90 % range, GiB", "90% 范围（GiB）"),
     "setting": ("{frames} x {size} px, batch {batch}, {precision}", "{frames} 帧 x {size} 像素，批 {batch}，{precision}"),
+    "shape": ("{frames} x {size} px, batch {batch}", "{frames} 帧 x {size} 像素，批 {batch}"),
     "range": ("{low:.1f} to {high:.1f}", "{low:.1f} 至 {high:.1f}"),
     # 1 memory
     "memory": ("The memory formula", "显存公式"),
