@@ -93,6 +93,11 @@ def graded() -> tuple[tuple[Model, int, float], ...]:
     return tuple((m, m.predicted(usable[m.family]), usable[m.family]) for m in items)
 
 
+def headroom_gib() -> float:
+    """What all models together say the card lacked beyond `STATED_GIB`; a constant of calibration."""
+    return round(STATED_GIB - best_usable_gib(models()), 2)
+
+
 def report() -> dict[str, Any] | None:
     """Ladder results with the family left out, with nothing fitted, and of live tensors alone."""
     items = graded()

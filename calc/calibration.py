@@ -27,6 +27,11 @@ FAR_LOW = 0.948
 FAR_HIGH = 1.1001
 """The same for families without: the widest range of any group."""
 
+HEADROOM_GIB = 1.05
+"""What a 24 GB card lacked beyond its total less 0.5 GiB of context, learned from timm's ladder
+(torch 1.12, CUDA 11.3, a desktop): all kernels loaded at start, convolution workspaces. A job that
+needs more than usable memory less this has been seen to fail, see `calc.accuracy_ladder`."""
+
 GROUP_ROWS: Mapping[str, int] = {
     "C3D": 2,
     "DenseNet": 1,

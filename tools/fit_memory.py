@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from calc import accuracy_memory
+from calc import accuracy_ladder, accuracy_memory
 
 TARGET = Path(__file__).resolve().parent.parent / "calc/calibration.py"
 
@@ -35,7 +35,7 @@ def shown(value: Any) -> str:
 
 def main() -> int:
     """Rewrite the constants and print them."""
-    constants = accuracy_memory.constants()
+    constants = accuracy_memory.constants() | {"HEADROOM_GIB": accuracy_ladder.headroom_gib()}
     TARGET.write_text(with_constants(TARGET.read_text(encoding="utf-8"), constants), "utf-8")
     print(constants)
     return 0

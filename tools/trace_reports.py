@@ -138,7 +138,7 @@ class SwinBert(nn.Module):
         self.swin = builders.video_swin("base", 400)
         self.swin.head = nn.Identity()
         self.swin.avgpool = nn.Identity()
-        config = BertConfig()
+        config = BertConfig(max_position_embeddings=1024)
         config._attn_implementation = "eager"
         self.bert = BertModel(config, add_pooling_layer=False)
         self.lift, self.words = nn.Linear(1024, 768), nn.Linear(768, config.vocab_size)
