@@ -34,6 +34,9 @@ VIEW_INPUTS: Mapping[str, Any] = {
 }
 """Inputs that only change what is shown, not the job, with their defaults."""
 
+SLIDERS = {"depth", "heads", "mlp_ratio"}
+"""Numbers whose rough size matters more than the last digit."""
+
 OFFER_COUNTS = (1, 2, 4, 8, 3, 5, 6, 7)
 
 DISABLED: Mapping[str, Callable[[], bool]] = {
@@ -83,6 +86,12 @@ def _whole(field: Field, common: dict[str, Any]) -> None:
     st.number_input(min_value=low, max_value=high, value=field.default, step=1, **common)
 
 
+def _slider(field: Field, common: dict[str, Any]) -> None:
+    number = int if field.kind == "int" else float
+    low, high, step = (number(bound or 0) for bound in (field.minimum, field.maximum, field.step))
+    st.slider(min_value=low, max_value=high, value=number(field.default), step=step, **common)
+
+
 def _number(field: Field, common: dict[str, Any]) -> None:
     low, high = float(field.minimum or 0), float(field.maximum or 0)
     step = float(field.step or 1)
@@ -119,7 +128,8 @@ def widget(key: str) -> None:
         "bind": "query-params",
         "disabled": closed or DISABLED.get(key, lambda: False)(),
     }
-    KINDS[field.kind](field, common)
+    draw = _slider if key in SLIDERS else KINDS[field.kind]
+    draw(field, common)
 
 
 def language_choice() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -83,6 +83,7 @@ def card_result(result: OfferResult, job: Job) -> None:
         "trains": trains(result),
         "speed": figures.speed(result.clips_per_s),
         "price": price(result, job),
+        "energy": energy(result),
         "basis": t("calculator.basis_value", memory=figures.basis(result.basis["memory"]),
                    speed=figures.basis(result.basis["speed"])),
     }  # fmt: skip
@@ -103,6 +104,13 @@ def trains(result: OfferResult) -> str:
     if result.micro_batch is None or result.accumulation is None:
         return t("common.no")
     return rows.trains_as(result.micro_batch, result.accumulation)
+
+
+def energy(result: OfferResult) -> str:
+    """Energy of the run."""
+    if result.kwh is None:
+        return t("common.unknown")
+    return t("calculator.kwh", n=f"{result.kwh.mid:,.0f}")
 
 
 def price(result: OfferResult, job: Job) -> str:
@@ -210,18 +218,29 @@ def sweep_figure(job: Job) -> None:
 def sentences(comparison: Comparison) -> None:
     """Advice, the three rules and the notes, as far as there are any."""
     groups = {
-        "advice_title": [each.text for each in comparison.advice],
-        "rules_title": [rule.text for rule in comparison.rules],
-        "notes_title": list(comparison.notes),
+        "advice_title": advice(comparison),
+        "rules_title": [figures.as_markdown(say(rule.text)) for rule in comparison.rules],
+        "notes_title": [figures.as_markdown(say(note)) for note in comparison.notes],
     }
-    for title, messages in groups.items():
-        if messages:
-            st.markdown(
-                "\n".join(
-                    [f"**{t(f'calculator.{title}')}**", ""]
-                    + [f"- {figures.as_markdown(say(message))}" for message in messages]
-                )
-            )
+    for title, lines in groups.items():
+        if lines:
+            head = f"**{t(f'calculator.{title}')}**"
+            st.markdown("\n".join([head, "", *(f"- {line}" for line in lines)]))
+
+
+def advice(comparison: Comparison) -> list[str]:
+    """Each change that would make the job fit, with a link that makes it."""
+    job = comparison.job
+    return [
+        figures.as_markdown(say(each.text)) + (_apply(job, each.changes) if each.changes else "")
+        for each in comparison.advice
+    ]
+
+
+def _apply(job: Job, changes: Mapping[str, object]) -> str:
+    """A link to the job with some inputs changed, and the micro-batch left to ClipFit."""
+    (query,) = share.queries(job, language(), [{**changes, "micro_batch": None}])
+    return f" ([{t('calculator.advice_apply')}](?{query}))"
 
 
 def take_away(comparison: Comparison) -> None:

@@ -33,12 +33,7 @@ CARRIED = "link_as_opened"
 
 def parameters(job: Job, lang: str) -> list[tuple[str, str]]:
     """Every input of a job as link parameters, with both versions; without what is left empty."""
-    pairs = [
-        (field.key, as_text(item))
-        for field in FIELDS
-        if field.kind != "prices"
-        for item in _items(getattr(job, field.key))
-    ]
+    pairs = _pairs({f.key: getattr(job, f.key) for f in FIELDS if f.kind != "prices"})
     pairs += [
         (inputs.price_key(key, card), as_text(usd))
         for key in ("prices", "buy_prices")
@@ -76,11 +71,17 @@ def query(job: Job, lang: str) -> str:
 
 def queries(job: Job, lang: str, changes: Sequence[Mapping[str, Any]]) -> list[str]:
     """`query` for the job with each of the changes, which all change the same inputs."""
-    changed = set(changes[0])
-    kept = urlencode([pair for pair in parameters(job, lang) if pair[0] not in changed])
-    return [
-        urlencode([(k, as_text(v)) for k, v in change.items()]) + "&" + kept for change in changes
-    ]
+    kept = [pair for pair in parameters(job, lang) if pair[0] not in changes[0]]
+    return [urlencode(_pairs(change)) + "&" + urlencode(kept) for change in changes]
+
+
+def _pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Inputs as link parameters, one for each item; what is empty is left out.
+
+    >>> _pairs({"cards": ("L4 24GB", "T4 16GB"), "micro_batch": None})
+    [('cards', 'L4 24GB'), ('cards', 'T4 16GB')]
+    """
+    return [(key, as_text(item)) for key, value in values.items() for item in _items(value)]
 
 
 def link(job: Job) -> str:

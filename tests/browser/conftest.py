@@ -17,7 +17,7 @@ ARGUMENTS = [
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=60_000)
 
 Visit = Callable[..., Page]
 
@@ -25,7 +25,7 @@ Visit = Callable[..., Page]
 def settle(page: Page) -> None:
     """Wait until the script has run to its end and everything is drawn."""
     app = page.locator("[data-testid='stApp'][data-test-script-state='notRunning']")
-    expect(app).to_be_attached(timeout=30_000)
+    expect(app).to_be_attached(timeout=60_000)
     expect(page.locator("[data-testid='stSkeleton']")).to_have_count(0)
     expect(page.locator("[data-stale='true']")).to_have_count(0)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from urllib.parse import parse_qs
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -73,7 +75,14 @@ def test_every_input_is_on_the_page_and_in_the_address() -> None:
 
 
 def _widget(app: AppTest, key: str) -> object | None:
-    kinds = (app.selectbox, app.segmented_control, app.number_input, app.multiselect, app.toggle)
+    kinds = (
+        app.selectbox,
+        app.segmented_control,
+        app.number_input,
+        app.multiselect,
+        app.toggle,
+        app.slider,
+    )
     found = [widget for widgets in kinds for widget in widgets if widget.key == key]
     return found[0] if found else None
 
@@ -168,3 +177,15 @@ def test_inputs_stay_when_the_page_is_changed() -> None:
     app.switch_page("ui/pages/calculator.py").run()
     assert app.number_input(key="batch").value == 3
     assert app.number_input(key="usd_h_rtx-4090-24gb").value == 0.2
+
+
+def test_advice_comes_with_a_link_that_follows_it() -> None:
+    asked = "model=video-swin-b&batch=16&precision=fp32&cards=RTX+4090+24GB&micro_batch=16"
+    text = next(
+        text.value for text in opened(asked).markdown if "open with this change" in text.value
+    )
+    link = re.search(r"\(\?([^)]+)\)", text)
+    assert link
+    parameters = parse_qs(link[1])
+    assert parameters["precision"] == ["fp16"] and "micro_batch" not in parameters
+    assert not opened(link[1]).warning

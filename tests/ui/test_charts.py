@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import altair as alt
@@ -100,3 +102,22 @@ def test_a_chart_is_built_once_and_filled_anew() -> None:
     first, second = _charts()["sweep"], _charts()["sweep"]
     assert first["layer"][1]["encoding"] is second["layer"][1]["encoding"]
     assert first is not second
+
+
+CONFIG = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text())
+
+
+@pytest.mark.parametrize("theme", charts.PAPER)
+def test_the_theme_is_readable_and_the_one_the_charts_are_made_for(theme: str) -> None:
+    colours = CONFIG["theme"][theme]
+    assert colours["backgroundColor"] == charts.PAPER[theme]
+    assert colours["textColor"] == charts.INK[theme]
+    for background in (colours["backgroundColor"], colours["secondaryBackgroundColor"]):
+        assert contrast(colours["textColor"], background) >= 7
+        assert contrast(colours["linkColor"], background) >= 4.5
+        assert contrast(colours["primaryColor"], background) >= 3
+        assert contrast(colours["borderColor"], background) >= 2.5
+
+
+def test_no_figure_of_use_is_sent_anywhere() -> None:
+    assert CONFIG["browser"]["gatherUsageStats"] is False

@@ -137,6 +137,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "clips_axis": ("clips per second", "段/秒"),
     # below
     "advice_title": ("What would make it fit", "怎样才放得下"),
+    "advice_apply": ("open with this change", "按此修改打开"),
     "rules_title": ("The three rules", "三条规则"),
     "notes_title": ("Notes", "说明"),
     "figures_title": ("All figures as a table", "全部数据（表格）"),
