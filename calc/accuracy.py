@@ -158,10 +158,23 @@ def _row_line(item: Graded) -> str:
     )
 
 
-def _speed_lines(found: Any) -> Iterator[str]:
-    module = importlib.import_module("calc.accuracy_speed")
-    yield "SPEED"
-    yield from module.lines(found)
+def _speed_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    yield "SPEED: every claim on rows that were left out"
+    heads = {"n": 5, "groups": 8, "median": 9, "mean": 8, "p90": 8, "worst": 9, "in range": 12}
+    yield " " * 62 + "".join(f"{name:>{width}}" for name, width in heads.items())
+    for name, one in found["scores"].items():
+        yield f"  {name:60}    0   not validated" if one is None else _score_line(name, one)
+    yield "wrong side of the break-even, price ratios 0.5 to 3: " + ", ".join(
+        f"{name} {share:.1%}" for name, share in found["break_even"].items()
+    )
+
+
+def _score_line(name: str, one: Any) -> str:
+    inside = "" if one.covered is None else f"{one.covered}/{one.n}"
+    return (
+        f"  {name:60}{one.n:5}{one.groups:8}{one.median:9.1%}{one.mean:8.1%}{one.p90:8.1%}"
+        f"{one.worst:9.1%}{inside:>12}"
+    )
 
 
 def plain(value: Any) -> Any:

@@ -94,7 +94,7 @@ def graded() -> tuple[tuple[Model, int, float], ...]:
 
 
 def headroom_gib() -> float:
-    """What all models together say the card lacked beyond `STATED_GIB`; a constant of calibration."""
+    """What all models together say the card lacked beyond `STATED_GIB`."""
     return round(STATED_GIB - best_usable_gib(models()), 2)
 
 
