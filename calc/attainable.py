@@ -39,7 +39,7 @@ https://arxiv.org/abs/2307.08691, figures 4 to 6. No published row of the refere
 
 FP32_MULTIPLE = 1.4
 """True FP32 runs on the ordinary cores and reaches 0.84 of their datasheet rate: median error 5 %
-on ten training rows of NeuSight (A100, H100, L4), which were in view when it was set."""
+on ten training rows of NeuSight (H100 and L4), which were in view when it was set."""
 
 LAUNCH_S = 15e-6
 """Host time for one kernel in eager PyTorch with AMP: BERT-large, batch 1, H100: 36 ms for 2,350

@@ -1,7 +1,7 @@
 """Trace the work of public benchmarks' models, for fitting and grading the model of speed.
 
-    python -m tools.trace_workloads            # all workloads, about 15 minutes on one core
-    python -m tools.trace_workloads --only timm/resnet50
+    python -m tools.trace_workloads --sheets FOLDER    # all, about 15 minutes on one core
+    python -m tools.trace_workloads --sheets FOLDER --only timm/resnet50
 
 Writes `measurements/published/speed_work.yaml`. The work is counted by `bench.trace`, as for the
 models of ClipFit, on the step that the benchmark ran: its precision, its attention, its loss.
@@ -257,7 +257,7 @@ def write(records: Iterable[dict[str, Any]], target: Path) -> None:
     libraries = (torch, timm, torchvision, transformers)
     versions = ", ".join(f"{library.__name__} {library.__version__}" for library in libraries)
     lines = [
-        "# Work of public benchmarks' models: python -m tools.trace_workloads, counted by bench.trace.",
+        "# Work of public benchmarks' models, by python -m tools.trace_workloads.",
         "# work: class: [GFLOP fixed, per item, GiB read and written fixed, per item, kernels].",
         "# train: one forward and backward without the optimizer; infer: one forward.",
         "schema: 1",
