@@ -35,7 +35,7 @@ from calc.sweep import batches, tipping_map
 from tools.browser import find
 from tools.serve import ROOT, serve
 
-RERUNS = 40
+RERUNS = 30
 KEY_PRESSES = 30
 SESSIONS = 20
 CELLS = 120

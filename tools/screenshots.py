@@ -36,8 +36,8 @@ def take(browser: Browser, url: str, path: Path, options: dict) -> None:
     page = context.new_page()
     page.goto(url)
     app = page.locator("[data-testid='stApp'][data-test-script-state='notRunning']")
-    expect(app).to_be_attached(timeout=30_000)
-    expect(page.locator("[data-testid='stSkeleton']")).to_have_count(0, timeout=30_000)
+    expect(app).to_be_attached(timeout=120_000)
+    expect(page.locator("[data-testid='stSkeleton']")).to_have_count(0, timeout=120_000)
     page.wait_for_timeout(800)  # charts draw after the script has ended
     height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
     page.set_viewport_size({"width": options["viewport"]["width"], "height": int(height) + 80})

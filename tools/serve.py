@@ -54,7 +54,11 @@ def serve(
         yield Served(f"http://127.0.0.1:{port}", process.pid, time.monotonic() - started)
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:  # busy: it has nothing to lose
+            process.kill()
+            process.wait()
 
 
 def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
