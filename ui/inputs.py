@@ -21,7 +21,7 @@ from ui.text import LANGUAGES, browser_language, t, use_language
 HOURLY, BUY = "usd_h_", "usd_buy_"
 """Beginnings of the inputs for a card's own price; the card's slug follows."""
 
-SEGMENTED = {"frames", "checkpointing", "attention", "trainable", "sharding",
+SEGMENTED = {"checkpointing", "attention", "trainable", "sharding",
              "os", "price_kind", "currency", "patch", "tubelet", "pattern"}  # fmt: skip
 """Choices with a few short options: one click instead of two."""
 

@@ -215,15 +215,15 @@ def sweep_figure(job: Job) -> None:
     st.caption(t("calculator.sweep_caption"))
 
 
-def sentences(comparison: Comparison) -> None:
-    """Advice, the three rules and the notes, as far as there are any."""
+def sentences(comparison: Comparison, *wanted: str) -> None:
+    """The wanted ones of advice_title, rules_title and notes_title, as far as there are any."""
     groups = {
         "advice_title": advice(comparison),
         "rules_title": [figures.as_markdown(say(rule.text)) for rule in comparison.rules],
         "notes_title": [figures.as_markdown(say(note)) for note in comparison.notes],
     }
     for title, lines in groups.items():
-        if lines:
+        if lines and title in wanted:
             head = f"**{t(f'calculator.{title}')}**"
             st.markdown("\n".join([head, "", *(f"- {line}" for line in lines)]))
 

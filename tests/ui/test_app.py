@@ -41,7 +41,7 @@ def test_every_precision_and_checkpointing_gives_an_answer_or_says_why_not(
 ) -> None:
     frames, size = first_shape(model)
     app.selectbox(key="model").set_value(model)
-    app.segmented_control(key="frames").set_value(frames)
+    app.selectbox(key="frames").set_value(frames)
     app.selectbox(key="size").set_value(size)
     answers = 0
     for precision in PRECISIONS:

@@ -15,7 +15,7 @@ with layout.top():
 if comparison is not None:
     sections.model_line(comparison.job)
     sections.card_results(comparison)
-    sections.sentences(comparison)
+    sections.sentences(comparison, "advice_title")
     left, right = st.columns(2)
     with left:
         sections.memory_figure(comparison.offers)
@@ -24,6 +24,7 @@ if comparison is not None:
         sections.timeline_figure(comparison.job, comparison.offers)
         sections.cost_figure(comparison)
     sections.sweep_figure(comparison.job)
+    sections.sentences(comparison, "rules_title", "notes_title")
     sections.take_away(comparison)
 hub_box.show()
 sections.recipes(Job() if comparison is None else comparison.job)
