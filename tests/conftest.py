@@ -1,0 +1,8 @@
+"""One thread per test process: two workers share the machine, and so do the processes they start."""
+
+from __future__ import annotations
+
+import os
+
+for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
