@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import streamlit as st
 
@@ -13,7 +14,7 @@ from calc.profile import NotTraced
 from calc.sweep import batch_sweep, batches, tipping_map
 from ui import charts, export, figures, inputs, presets, rows, share
 from ui.data import data
-from ui.text import language, say, t
+from ui.text import Language, language, say, t
 
 
 def ink() -> str:
@@ -272,12 +273,26 @@ def take_away(comparison: Comparison) -> None:
 
 
 def recipes(job: Job) -> None:
-    """Published recipes as links: the visitor's cards and prices with the recipe's inputs."""
-    links = share.queries(job, language(), [preset.values for preset in presets.PRESETS])
+    """Published recipes as links, with the visitor's cards and prices."""
+    text = _recipes(job.cards, job.prices, job.buy_prices, job.price_kind, language())
+    with st.expander(t("calculator.presets_title")):
+        st.markdown(text)
+
+
+@lru_cache(256)
+def _recipes(
+    cards: tuple[str, ...],
+    prices: tuple[tuple[str, float], ...],
+    buy_prices: tuple[tuple[str, float], ...],
+    price_kind: str,
+    lang: Language,
+) -> str:
+    """The list of recipes; kept, since no other input is in its links."""
+    job = Job(cards=cards, prices=prices, buy_prices=buy_prices, price_kind=price_kind)
+    links = share.queries(job, lang, [preset.values for preset in presets.PRESETS])
     lines = [
         f"- [{preset.title}](?{link}) "
         + t("calculator.preset_of", gpus=preset.gpus, source=preset.source)
         for preset, link in zip(presets.PRESETS, links, strict=True)
     ]
-    with st.expander(t("calculator.presets_title")):
-        st.markdown("\n".join([*lines, "", t("calculator.preset_note")]))
+    return "\n".join([*lines, "", t("calculator.preset_note")])

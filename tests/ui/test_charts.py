@@ -116,6 +116,7 @@ def test_the_theme_is_readable_and_the_one_the_charts_are_made_for(theme: str) -
         assert contrast(colours["textColor"], background) >= 7
         assert contrast(colours["linkColor"], background) >= 4.5
         assert contrast(colours["primaryColor"], background) >= 3
+        assert contrast(colours["primaryColor"], "#ffffff") >= 3, "white text on a chosen card"
         assert contrast(colours["borderColor"], background) >= 2.5
 
 
