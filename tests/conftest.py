@@ -1,4 +1,4 @@
-"""One thread per test process: two workers share the machine, and so do the processes they start."""
+"""One thread per test process: two workers, and the processes they start, share the machine."""
 
 from __future__ import annotations
 
