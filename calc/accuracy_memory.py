@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -213,13 +214,20 @@ def grade(items: Sequence[Row]) -> tuple[Graded, ...]:
 
 
 def _grade_group(members: Sequence[Row], others: Sequence[Row]) -> list[Graded]:
-    line = Fit(calibration.ADD_MIB, calibration.SCALE)
-    low, high = spread(calibrated_on(others), len(members) >= calibration.ENOUGH)
-    return [
-        Graded(row, mid, mid * math.exp(min(low, 0.0)), mid * math.exp(max(high, 0.0)))
-        for row in members
-        for mid in (line.mid_mib(row.trace_mib),)
-    ]
+    counts = by_kind(members)
+    seen = calibrated_on(others)
+    ranges = {kind: spread(seen, n >= calibration.ENOUGH) for kind, n in counts.items()}
+    return [_graded(row, *ranges[calibration.kind(row.group, row.precision)]) for row in members]
+
+
+def _graded(row: Row, low: float, high: float) -> Graded:
+    mid = Fit(calibration.ADD_MIB, calibration.SCALE).mid_mib(row.trace_mib)
+    return Graded(row, mid, mid * math.exp(min(low, 0.0)), mid * math.exp(max(high, 0.0)))
+
+
+def by_kind(items: Iterable[Row]) -> dict[str, int]:
+    """How many rows there are of each group and precision."""
+    return dict(sorted(Counter(calibration.kind(r.group, r.precision) for r in items).items()))
 
 
 def constants() -> dict[str, Any]:
@@ -233,7 +241,7 @@ def constants() -> dict[str, Any]:
         "HIGH": round(math.exp(high), 4),
         "FAR_LOW": round(math.exp(min(low, far_low)), 4),
         "FAR_HIGH": round(math.exp(max(high, far_high)), 4),
-        "GROUP_ROWS": {group: len(members) for group, members in by_group(items).items()},
+        "GROUP_ROWS": by_kind(items),
     }
 
 

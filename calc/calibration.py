@@ -21,11 +21,11 @@ SCALE = 1.0
 
 LOW = 0.9913
 HIGH = 1.0103
-"""90 % range as factors on mid, for families whose group has at least `ENOUGH` rows."""
+"""90 % range as factors on mid, for kinds of job (group and precision) with `ENOUGH` rows."""
 
 FAR_LOW = 0.948
 FAR_HIGH = 1.1001
-"""The same for families without: the widest range of any group."""
+"""The same for all other kinds: the widest range of any group."""
 
 HEADROOM_GIB = 1.05
 """What a 24 GB card lacked beyond its total less 0.5 GiB of context, learned from timm's ladder
@@ -33,17 +33,18 @@ HEADROOM_GIB = 1.05
 needs more than usable memory less this has been seen to fail, see `calc.accuracy_ladder`."""
 
 GROUP_ROWS: Mapping[str, int] = {
-    "C3D": 2,
-    "DenseNet": 1,
-    "ResNet-2D": 43,
-    "ResNet-3D": 33,
-    "Swin": 5,
-    "ViT": 1,
+    "C3D, fp32": 2,
+    "DenseNet, fp32": 1,
+    "ResNet-2D, fp32": 43,
+    "ResNet-3D, fp32": 33,
+    "Swin, amp": 4,
+    "Swin, fp32": 1,
+    "ViT, amp": 1,
 }
-"""Graded rows of high and medium confidence by backbone group."""
+"""Graded rows of high and medium confidence by backbone group and traced precision."""
 
-ENOUGH = 4
-"""Rows from which a group counts as validated."""
+ENOUGH = 19
+"""Rows from which a kind of job counts as validated: a 90 % range by split conformal needs 19."""
 
 GROUP_OF_FAMILY: Mapping[str, str] = {
     "swin": "Swin",
@@ -63,7 +64,7 @@ GROUP_OF_FAMILY: Mapping[str, str] = {
 class MemoryCalibration:
     """allocated.mid = add_mib + scale * trace; low and high are factors on mid (90 % range).
 
-    rows: published rows of the family's backbone group; 0 = not validated. group: its name.
+    rows: published rows of the family's backbone group at this precision; group: its name.
     """
 
     add_mib: float
@@ -81,6 +82,15 @@ def memory(family: str, precision: str) -> MemoryCalibration:
     ('Swin', 0)
     """
     group = GROUP_OF_FAMILY.get(family, "")
-    rows = GROUP_ROWS.get(group, 0)
+    rows = GROUP_ROWS.get(kind(group, precision), 0)
     low, high = (LOW, HIGH) if rows >= ENOUGH else (FAR_LOW, FAR_HIGH)
     return MemoryCalibration(ADD_MIB, SCALE, low, high, rows, group)
+
+
+def kind(group: str, precision: str) -> str:
+    """Key of `GROUP_ROWS`: rows in fp32 say nothing about a job under AMP.
+
+    >>> kind("Swin", "amp")
+    'Swin, amp'
+    """
+    return f"{group}, {precision}"

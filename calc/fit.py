@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from calc.calibration import HEADROOM_GIB
 from calc.card import Card, Offer
 from calc.estimate import Range
 from calc.job import Job
@@ -47,16 +48,14 @@ class Fit:
 
 
 def usable_gib(offer: Offer, job: Job) -> Range:
-    """GiB of one GPU that PyTorch's tensors can use."""
+    """GiB of one GPU that PyTorch's tensors can use; the low end leaves `HEADROOM_GIB` free."""
     total, taken = total_gib(offer.card), context_gib(offer.card)
     if offer.count > 1:
         taken = taken + NCCL_GIB
-    others = job.other_gib
-    return Range(
-        max(0.0, total.low - taken.high - others),
-        max(0.0, total.mid - taken.mid - others),
-        max(0.0, total.high - taken.low - others),
-    )
+    mid = total.mid - taken.mid
+    low = min(total.low - taken.high, mid - HEADROOM_GIB)
+    ends = (low, mid, total.high - taken.low)
+    return Range(*(max(0.0, end - job.other_gib) for end in ends))
 
 
 def total_gib(card: Card) -> Range:
@@ -75,16 +74,16 @@ def context_gib(card: Card) -> Range:
 def state(usable: Range, memory: MemoryEstimate) -> str:
     """fits | tight | no.
 
-    no: usable memory is below the cap; fits: it is above the upper end of calm.
+    no: usable memory is below the cap; fits: even its low end is above the upper end of calm.
     """
     if usable.mid < memory.cap.mid:
         return "no"
-    return "fits" if usable.mid >= memory.calm.high else "tight"
+    return "fits" if usable.low >= memory.calm.high else "tight"
 
 
 def largest_batch(memory: MemoryModel, usable: Range) -> int:
     """Largest micro-batch that fits; 1 where one clip is tight; 0 where not even one goes in."""
-    sure = memory.largest(usable.mid, memory.calm.high)
+    sure = memory.largest(usable.low, memory.calm.high)
     return sure or min(1, memory.largest(usable.mid, memory.cap.mid))
 
 

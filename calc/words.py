@@ -263,9 +263,10 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
         "十条里有九条落在估计值的 {low:+.0%} 到 {high:+.0%} 之间",
     ),
     "note_not_validated": (
-        "memory of {model} was not validated: published rows of its kind: {n}, too few, so the "
-        "range is the widest of any group",
-        "{model} 的显存尚未验证：同类模型的公开数据只有 {n} 条，因此采用各组中最宽的范围",
+        "memory of {model} at this precision is not validated: published rows of its kind: {n}, "
+        "fewer than 19, so the range is the widest of any group",
+        "{model} 在此精度下的显存尚未验证：同类公开数据只有 {n} 条，不足 19 条，"
+        "因此采用各组中最宽的范围",
     ),
     "note_on_a_gpu": (
         "not validated on a GPU: {parts}", "尚未在 GPU 上验证：{parts}",

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calc.calibration import HEADROOM_GIB
 from calc.card import Offer, Sourced
 from calc.estimate import Range
 from calc.fit import fit, judge, plan, share, state, usable_gib
@@ -42,7 +43,8 @@ def test_memory_taken_by_others_never_makes_it_negative() -> None:
 @pytest.mark.parametrize("name", sorted(CARDS))
 def test_usable_memory_of_every_card(name: str) -> None:
     found = usable_gib(Offer(CARDS[name]), Job())
-    assert 0.85 * CARDS[name].marketed_gb < found.low <= found.mid <= found.high
+    assert 0.85 * CARDS[name].marketed_gb < found.mid <= found.high
+    assert found.mid - found.low + 1e-9 >= HEADROOM_GIB and found.low > 0
     assert found.high < CARDS[name].marketed_gb
 
 
