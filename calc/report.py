@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+from calc import rules
 from calc.compare import Comparison
 from calc.estimate import Range
 from calc.job import FIELDS
@@ -81,10 +82,11 @@ def table(answer: Comparison, lang: str = "en") -> str:
     """The verdict, a line per offer, then rules, advice and notes."""
     head = [render(Message("column_" + name), lang) for name in COLUMNS]
     rows = [head, *(_row(answer, result, lang) for result in answer.offers)]
-    rules = [Message("rule_line", {"number": rule.number, "holds": _holds(rule.holds),
-                                   "text": rule.text}) for rule in answer.rules]  # fmt: skip
-    lists = [("list_rules", rules), ("list_advice", [piece.text for piece in answer.advice]),
-             ("list_notes", list(answer.notes))]  # fmt: skip
+    lists = [
+        ("list_rules", rules.lines(answer.rules)),
+        ("list_advice", [piece.text for piece in answer.advice]),
+        ("list_notes", list(answer.notes)),
+    ]
     blocks = [render(answer.verdict, lang), _aligned(rows)]
     blocks += [_listed(key, found, lang) for key, found in lists if found]
     return "\n\n".join(blocks)
@@ -125,10 +127,6 @@ def _spread(value: Range, form: str) -> str:
 def _cost(usd: Range, currency: str, cny_per_usd: float) -> str:
     low, mid, high = (money(value, currency, cny_per_usd) for value in (usd.low, usd.mid, usd.high))
     return f"{mid} ({low}-{high})"
-
-
-def _holds(holds: bool | None) -> Message:
-    return Message({True: "holds_yes", False: "holds_no", None: "unknown"}[holds])
 
 
 def _listed(key: str, messages: Sequence[Message], lang: str) -> str:

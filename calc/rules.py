@@ -23,6 +23,10 @@ NVLINK_SHARE = 0.10
 """Rule 3 gives no figure; ours: the exchange between GPUs takes over 10 % of a step."""
 
 
+NAMES = {1: "rule_1", 2: "rule_2", 3: "rule_3"}
+HOLDS = {True: "holds_yes", False: "holds_no", None: "holds_unknown"}
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule of the article for the job.
@@ -50,6 +54,19 @@ def rules(job: Job, results: Sequence[OfferResult]) -> tuple[Rule, ...]:
     return tuple(
         _with_money(job, number, large, small, *check) for number, check in enumerate(checks, 1)
     )
+
+
+def lines(found: Sequence[Rule]) -> list[Message]:
+    """The rules as sentences, each with its name and whether it holds, then what the money says."""
+    said = [
+        Message("rule_line", {
+            "number": rule.number, "name": Message(NAMES[rule.number]),
+            "holds": Message(HOLDS[rule.holds]), "text": rule.text,
+        })
+        for rule in found
+    ]  # fmt: skip
+    money_says = next((rule.money for rule in found if rule.money), None)
+    return said if money_says is None else [*said, Message("rules_money", {"money": money_says})]
 
 
 def pair(results: Sequence[OfferResult]) -> tuple[OfferResult, OfferResult] | None:

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import streamlit as st
 
+from calc import rules
 from calc.compare import Comparison, OfferResult, compare, profile_of
 from calc.job import Job
 from calc.memory import timeline
@@ -220,7 +221,7 @@ def sentences(comparison: Comparison, *wanted: str) -> None:
     """The wanted ones of advice_title, rules_title and notes_title, as far as there are any."""
     groups = {
         "advice_title": advice(comparison),
-        "rules_title": [figures.as_markdown(say(rule.text)) for rule in comparison.rules],
+        "rules_title": [figures.as_markdown(say(line)) for line in rules.lines(comparison.rules)],
         "notes_title": [figures.as_markdown(say(note)) for note in comparison.notes],
     }
     for title, lines in groups.items():
