@@ -19,6 +19,7 @@ from bench.allocator import (
     Settings,
     blocks,
 )
+from tests.fuzz import examples
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def traces(draw: st.DrawFn) -> Trace:
     return Trace(resident, events)
 
 
-FAST = settings(max_examples=60, deadline=None)
+FAST = settings(max_examples=examples(60), deadline=None)
 
 
 @FAST

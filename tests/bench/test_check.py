@@ -19,6 +19,7 @@ from bench import check
 from bench.check import Checked, Context
 from calc.measurements import ROOT
 from tests import run_files
+from tests.fuzz import examples
 
 REPOSITORY = ROOT.parent
 
@@ -282,7 +283,9 @@ def test_an_alias_bomb_costs_nothing(root: Path) -> None:
 
 
 FUZZ = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(150),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

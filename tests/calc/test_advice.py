@@ -12,6 +12,7 @@ from calc.job import Job
 from calc.measurements import load_cards
 from calc.words import render
 from tests.calc.samples import Example, profile
+from tests.fuzz import examples
 
 ROUND = profile()
 CARDS = load_cards()
@@ -93,7 +94,7 @@ def test_explicit_attention_has_a_fused_relative() -> None:
     assert not any("attention" in trial.changes for trial in trials)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(1, 4096), st.sampled_from(("fp32", "fp16")), st.floats(0, 25))
 def test_at_most_three_for_each_card_and_every_one_fits(
     batch: int, precision: str, extra_gib: float

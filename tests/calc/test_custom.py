@@ -12,6 +12,7 @@ from calc.job import FIELD, Job
 from calc.measurements import load, model_ids
 from calc.memory import estimate, model
 from calc.profile import ModelProfile, point
+from tests.fuzz import examples
 
 VIT = {"videomae-s": (12, 384, 6), "videomae-b": (12, 768, 12), "videomae-l": (24, 1024, 16),
        "videomae-h": (32, 1280, 16)}  # fmt: skip
@@ -137,7 +138,7 @@ def test_figures_that_cannot_be_are_refused(figures: dict[str, object], sentence
         custom.profile(Job(model="custom", **figures))  # type: ignore[arg-type]
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(sliders)
 def test_the_whole_walk_answers_for_custom_models(figures: dict[str, object]) -> None:
     answer = compare(Job(model="custom", **figures), load())  # type: ignore[arg-type]

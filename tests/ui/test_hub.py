@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from calc import hub_map
 from calc.job import Job
+from tests.fuzz import examples
 from tests.ui import hub_server
 from tests.ui.hub_server import COMMIT, VIDEOMAE_BASE, WAN_1_3B, Hub, Repository, safetensors
 from ui import hub as look
@@ -258,7 +259,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     base=st.sampled_from([VIDEOMAE_BASE, WAN_1_3B]),
     changes=st.dictionaries(st.sampled_from([*VIDEOMAE_BASE, *WAN_1_3B]), JSON, max_size=5),
