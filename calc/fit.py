@@ -37,6 +37,7 @@ class Fit:
     max_batch: largest micro-batch such that all smaller ones fit too, 0 where none does.
     micro_batch, accumulation: what trains the job; None where not even one clip fits.
     memory: at the share (or the pinned micro-batch).
+    least_gib: what has to be there to train it at all: cap of one clip, or of the pinned.
     """
 
     state: str
@@ -45,6 +46,7 @@ class Fit:
     accumulation: int | None
     memory: MemoryEstimate
     usable_gib: Range
+    least_gib: float
 
 
 def usable_gib(offer: Offer, job: Job) -> Range:
@@ -139,7 +141,14 @@ def judge(asked: Plan, offer: Offer) -> Fit:
     found = state(usable, asked.memory)
     max_batch = largest_batch(asked.once, usable)
     micro, parts = _micro_batches(asked, usable, max_batch, found)
-    return Fit(found, max_batch, micro, parts, asked.memory, usable)
+    return Fit(found, max_batch, micro, parts, asked.memory, usable, _least_gib(asked))
+
+
+def _least_gib(asked: Plan) -> float:
+    """Cap of the smallest micro-batch that trains the share, accumulated where it is a part."""
+    if asked.job.micro_batch or asked.clips == 1:
+        return asked.memory.cap.mid
+    return asked.split.peak_gib(1) * asked.split.cap.mid
 
 
 def _micro_batches(

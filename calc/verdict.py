@@ -16,8 +16,8 @@ def verdict(job: Job, results: Sequence[OfferResult], rules: Sequence[Rule] = ()
     """One sentence for the job."""
     training = [result for result in results if result.trains]
     if not training:
-        return _nothing_fits(results)
-    params = {"fit": _fit(results, training), "money": _money(job, training)}
+        return _nothing_fits(job, results)
+    params = {"fit": _fit(job, results, training), "money": _money(job, training)}
     other = _rule_elsewhere(training, rules)
     if other is None:
         return Message("verdict", params)
@@ -32,21 +32,27 @@ def cheapest(results: Sequence[OfferResult]) -> OfferResult | None:
     return min(training, key=lambda result: result.usd.mid if result.usd else 0.0)
 
 
-def _nothing_fits(results: Sequence[OfferResult]) -> Message:
+def _nothing_fits(job: Job, results: Sequence[OfferResult]) -> Message:
     best = max(results, key=lambda result: result.usable_gib.mid)
-    params = {
-        "offer": best.offer.text, "need": _least_gib(best), "usable": best.usable_gib.mid,
-    }  # fmt: skip
+    params = {"offer": best.offer.text, **_needs(job, best)}
     return Message("verdict_none_one" if len(results) == 1 else "verdict_none", params)
 
 
-def _least_gib(result: OfferResult) -> float:
-    return result.memory.cap.mid
+def _needs(job: Job, result: OfferResult) -> dict[str, object]:
+    """What an offer has, and what the least that was tried on it needs."""
+    pinned = Message("tried_pinned", {"clips": job.micro_batch})
+    return {
+        "usable": result.usable_gib.mid,
+        "need": result.fit.least_gib,
+        "tried": pinned if job.micro_batch else Message("tried_one"),
+    }
 
 
-def _fit(results: Sequence[OfferResult], training: Sequence[OfferResult]) -> Message:
+def _fit(
+    job: Job, results: Sequence[OfferResult], training: Sequence[OfferResult]
+) -> Message:
     """Which offers train the job, and how."""
-    failing = tuple(_fails(result) for result in results if not result.trains)
+    failing = tuple(_fails(job, result) for result in results if not result.trains)
     hard = tuple(_how(result) for result in training if _is_hard(result))
     if failing:
         names = tuple(result.offer.text for result in training)
@@ -75,11 +81,8 @@ def _how(result: OfferResult) -> Message:
     return Message("how_parts" if (result.accumulation or 1) > 1 else "how_tight", params)
 
 
-def _fails(result: OfferResult) -> Message:
-    params = {
-        "name": result.offer.text, "need": _least_gib(result), "usable": result.usable_gib.mid,
-    }  # fmt: skip
-    return Message("fails", params)
+def _fails(job: Job, result: OfferResult) -> Message:
+    return Message("fails", {"name": result.offer.text, **_needs(job, result)})
 
 
 def _money(job: Job, training: Sequence[OfferResult]) -> Message:

@@ -89,17 +89,19 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     "verdict": ("{fit}; {money}.", "{fit}；{money}。"),
     "verdict_but": ("{fit}; {money}; {rule}.", "{fit}；{money}；{rule}。"),
     "verdict_none_one": (
-        "{offer} cannot train this job: even one clip at a time needs {need:.1f} GiB, "
+        "{offer} cannot train this job: {tried} needs {need:.1f} GiB, "
         "and {usable:.1f} GiB are usable.",
-        "{offer} 训练不了这个任务：哪怕一次只放一个片段也要 {need:.1f} GiB，"
+        "{offer} 训练不了这个任务：{tried}要 {need:.1f} GiB，"
         "而可用显存只有 {usable:.1f} GiB。",
     ),
     "verdict_none": (
-        "None of these cards trains this job: even the largest, {offer}, has {usable:.1f} GiB "
-        "usable, and one clip at a time needs {need:.1f} GiB.",
+        "None of these cards trains this job: the largest, {offer}, has {usable:.1f} GiB "
+        "usable, and {tried} needs {need:.1f} GiB.",
         "所选的卡都训练不了这个任务：即使显存最大的 {offer} 也只有 {usable:.1f} GiB 可用，"
-        "而一次只放一个片段就要 {need:.1f} GiB。",
+        "而{tried}就要 {need:.1f} GiB。",
     ),
+    "tried_one": ("even one clip at a time", "哪怕一次只放一个片段也"),
+    "tried_pinned": ("the micro-batch of {clips} that you set", "您设定的微批 {clips} "),
     "fit_one": ("{name} trains it in one go", "{name} 一次放得下整个批次"),
     "fit_one_hard": ("It trains on {hard}", "可以训练：{hard}"),
     "fit_both": ("Both fit", "两者都放得下"),
@@ -116,8 +118,8 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     ),
     "how_tight": ("{name} only just", "{name} 只是勉强放下"),
     "fails": (
-        "{name} has {usable:.1f} GiB usable, one clip needs {need:.1f}",
-        "{name} 可用 {usable:.1f} GiB，一个片段就要 {need:.1f} GiB",
+        "{name} has {usable:.1f} GiB usable, {tried} needs {need:.1f}",
+        "{name} 可用 {usable:.1f} GiB，{tried}要 {need:.1f} GiB",
     ),
     "money_sooner": (
         "{best} costs less, {usd} against {other_usd} on {other} ({less:.0%} less), "

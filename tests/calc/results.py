@@ -35,7 +35,8 @@ def result(
     price = None if usd_per_h is None else PriceUsed(usd_per_h / count, "on_demand", False)
     return OfferResult(
         offer=offer(name, count),
-        fit=Fit(state, micro or 0, micro, parts if trains else None, memory, room),
+        fit=Fit(state, micro or 0, micro, parts if trains else None, memory, room,
+                memory.cap.mid),
         memory=memory, usable_gib=room, max_batch=micro or 0, micro_batch=micro,
         accumulation=parts if trains else None, step=step if time else None,
         clips_per_s=None if time is None else Range.exact(8.0), hours=time,

@@ -124,3 +124,13 @@ def test_a_card_nobody_published_has_a_wider_range() -> None:
                                 torch_total_gib_typical=Sourced(None))  # fmt: skip
     sure, guessed = usable_gib(RTX_4090, Job()), usable_gib(Offer(known), Job())
     assert guessed.high - guessed.low > sure.high - sure.low
+
+
+def test_what_is_missing_is_counted_for_one_clip_or_for_the_pinned() -> None:
+    """A share that does not fit says what one clip needs, not what the whole share needs."""
+    job, offer = Job(batch=4096), Offer(CARDS["T4 16GB"])
+    found = fit(job, ROUND, offer)
+    one = estimate(job, ROUND, 1, accumulation=2)
+    assert found.least_gib == pytest.approx(one.cap.mid) and found.least_gib < found.memory.cap.mid
+    pinned = fit(job.replace(micro_batch=64), ROUND, offer)
+    assert pinned.least_gib == pytest.approx(pinned.memory.cap.mid)

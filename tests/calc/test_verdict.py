@@ -93,7 +93,7 @@ def test_one_offer_alone() -> None:
 def test_nothing_fits() -> None:
     none = {"micro": None, "state": "no"}
     found = said(a100(usable=9.0, **none), result(usable=5.0, **none))  # type: ignore[arg-type]
-    assert found.startswith("None of these cards trains this job: even the largest, A100 40GB ")
+    assert found.startswith("None of these cards trains this job: the largest, A100 40GB ")
     assert said(result(**none)).startswith("RTX 4090 24GB cannot train this job: ")  # type: ignore[arg-type]
 
 
