@@ -33,6 +33,7 @@ def report() -> dict[str, Any]:
 def memory_report() -> dict[str, Any]:
     """Errors of memory by group and precision, decisions, ladder, user reports, worst rows."""
     items = accuracy_memory.grade(accuracy_memory.rows())
+    headroom_mib = calibration.HEADROOM_GIB * 1024
     sets = {
         "high": [i for i in items if i.row.confidence == "high"],
         "high + medium": items,
@@ -47,7 +48,8 @@ def memory_report() -> dict[str, Any]:
         "precisions": accuracy_memory.grouped(items, lambda row: row.precision),
         "confidence": {name: accuracy_memory.summary(some) for name, some in sets.items()},
         "targets": {name: votes(some) for name, some in sets.items()},
-        "boundary": {name: accuracy_memory.boundary(some) for name, some in sets.items()},
+        "boundary": {name: accuracy_memory.boundary(some) for name, some in sets.items()}
+        | {"high + medium, with the app's headroom": accuracy_memory.boundary(items, headroom_mib)},
         "ladder": accuracy_ladder.report(),
         "reports": accuracy_reports.report(),
         "furthest": accuracy_memory.furthest(items),

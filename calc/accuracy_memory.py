@@ -341,21 +341,24 @@ class Boundary:
         return wilson(wrong, self.n)[1]
 
 
-def decide(item: Graded, capacity_mib: float) -> str:
-    """fits from the upper end of the range on, no below mid, tight between."""
-    if capacity_mib >= item.high_mib:
+def decide(item: Graded, capacity_mib: float, headroom_mib: float = 0.0) -> str:
+    """fits from the upper end of the range and the headroom on, no below mid, tight between."""
+    if capacity_mib - headroom_mib >= item.high_mib:
         return "fits"
     return "no" if capacity_mib < item.mid_mib else "tight"
 
 
-def boundary(items: Sequence[Graded]) -> Boundary:
-    """Grade `decide` at capacities of 0.85 to 1.15 times the measured peak."""
+def boundary(items: Sequence[Graded], headroom_mib: float = 0.0) -> Boundary:
+    """Grade `decide` at capacities of 0.85 to 1.15 times the measured peak.
+
+    Without headroom the estimate alone is graded; the app leaves `calibration.HEADROOM_GIB` free.
+    """
     count = {"fits": 0, "no": 0, "tight": 0}
     bad_rows = 0
     for item in items:
         wrong = 0
         for share in CAPACITIES:
-            answer = decide(item, share * item.row.measured_mib)
+            answer = decide(item, share * item.row.measured_mib, headroom_mib)
             right = (answer == "fits") == (share >= 1)
             count[answer] += answer == "tight" or not right
             wrong += answer == "fits" and not right

@@ -112,6 +112,14 @@ def test_the_constants_of_the_calibration_are_those_of_the_rows() -> None:
         assert shipped == (value if name == "GROUP_ROWS" else pytest.approx(value, abs=1e-3)), name
 
 
+def test_headroom_turns_wrong_fits_into_tight() -> None:
+    items = accuracy_memory.grade(accuracy_memory.rows())
+    bare = accuracy_memory.boundary(items)
+    free = accuracy_memory.boundary(items, calibration.HEADROOM_GIB * 1024)
+    assert free.wrong_fits < bare.wrong_fits and free.tight > bare.tight
+    assert free.wrong_no == bare.wrong_no
+
+
 def test_families_without_rows_say_so_and_get_the_wider_range() -> None:
     known, unknown = calibration.memory("resnet2d", "fp32"), calibration.memory("mvit", "amp")
     assert known.rows >= calibration.ENOUGH and unknown.rows == 0
