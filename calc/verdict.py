@@ -56,8 +56,8 @@ def _fit(
     hard = tuple(_how(result) for result in training if _is_hard(result))
     if failing:
         names = tuple(result.offer.text for result in training)
-        key = "fit_only_hard" if hard else "fit_only"
-        return Message(key, {"names": names, "failing": failing, "hard": hard})
+        key = "fit_only_one" if hard and len(names) == 1 else "fit_only"
+        return _with_how(hard, key, {"names": names, "failing": failing})
     if len(results) == 1:
         return _with_how(hard, "fit_one", {"name": results[0].offer.text})
     key = "fit_both" if len(results) == 2 else "fit_all"
