@@ -113,7 +113,9 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
         "Only {names} trains it, {hard} ({failing})",
         "只有 {names} 能训练，其中 {hard}（{failing}）",
     ),
-    "fit_only_one_hard": ("It trains only on {hard} ({failing})", "能训练的只有一个：{hard}（{failing}）"),
+    "fit_only_one_hard": (
+        "It trains only on {hard} ({failing})", "能训练的只有一个：{hard}（{failing}）",
+    ),
     "how_parts": (
         "{name} in {times} x {micro} clips", "{name} 要分 {times} 次、每次 {micro} 个片段",
     ),
