@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 import streamlit as st
@@ -12,8 +12,8 @@ from calc.compare import Comparison, OfferResult, compare, profile_of
 from calc.job import Job
 from calc.memory import timeline
 from calc.profile import NotTraced
-from calc.sweep import batch_sweep, batches, tipping_map
-from ui import charts, export, figures, inputs, presets, rows, share
+from calc.sweep import batches
+from ui import charts, export, figures, inputs, kept, presets, rows, share
 from ui.data import data
 from ui.text import Language, language, say, t
 
@@ -165,7 +165,7 @@ def map_figure(job: Job) -> None:
     """The tipping map over frames or sizes."""
     st.markdown(f"**{t('calculator.map_title')}**")
     axis = inputs.map_axis()
-    found = tipping_map(job, data(), axis, batches(job.batch))
+    found = kept.tipping(job, axis, batches(job.batch))
     if not found:
         st.caption(t("calculator.map_empty"))
         return
@@ -204,7 +204,7 @@ def cost_figure(comparison: Comparison) -> None:
 def sweep_figure(job: Job) -> None:
     """Speed against batch."""
     st.markdown(f"**{t('calculator.sweep_title')}**")
-    points = batch_sweep(job, data(), batches(job.batch))
+    points = kept.sweep(job, batches(job.batch))
     if not points:
         st.caption(t("calculator.sweep_none"))
         return
@@ -219,30 +219,36 @@ def sweep_figure(job: Job) -> None:
 
 def sentences(comparison: Comparison, *wanted: str) -> None:
     """The wanted ones of advice_title, rules_title and notes_title, as far as there are any."""
-    groups = {
-        "advice_title": advice(comparison),
-        "rules_title": [figures.as_markdown(say(line)) for line in rules.lines(comparison.rules)],
-        "notes_title": [figures.as_markdown(say(note)) for note in comparison.notes],
-    }
-    for title, lines in groups.items():
-        if lines and title in wanted:
+    for title in wanted:
+        lines = SENTENCES[title](comparison)
+        if lines:
             head = f"**{t(f'calculator.{title}')}**"
             st.markdown("\n".join([head, "", *(f"- {line}" for line in lines)]))
 
 
 def advice(comparison: Comparison) -> list[str]:
     """Each change that would make the job fit, with a link that makes it."""
-    job = comparison.job
+    links = iter(_links(comparison))
     return [
-        figures.as_markdown(say(each.text)) + (_apply(job, each.changes) if each.changes else "")
+        figures.as_markdown(say(each.text)) + (next(links) if each.changes else "")
         for each in comparison.advice
     ]
 
 
-def _apply(job: Job, changes: Mapping[str, object]) -> str:
-    """A link to the job with some inputs changed, and the micro-batch left to ClipFit."""
-    (query,) = share.queries(job, language(), [{**changes, "micro_batch": None}])
-    return f" ([{t('calculator.advice_apply')}](?{query}))"
+def _links(comparison: Comparison) -> list[str]:
+    """Links to the job with some inputs changed, and the micro-batch left to ClipFit."""
+    wanted = [{**each.changes, "micro_batch": None} for each in comparison.advice if each.changes]
+    found = share.queries(comparison.job, language(), wanted) if wanted else []
+    return [f" ([{t('calculator.advice_apply')}](?{query}))" for query in found]
+
+
+SENTENCES: Mapping[str, Callable[[Comparison], list[str]]] = {
+    "advice_title": advice,
+    "rules_title": lambda made: [
+        figures.as_markdown(say(line)) for line in rules.lines(made.rules)
+    ],
+    "notes_title": lambda made: [figures.as_markdown(say(note)) for note in made.notes],
+}
 
 
 def take_away(comparison: Comparison) -> None:

@@ -70,9 +70,12 @@ def query(job: Job, lang: str) -> str:
 
 
 def queries(job: Job, lang: str, changes: Sequence[Mapping[str, Any]]) -> list[str]:
-    """`query` for the job with each of the changes, which all change the same inputs."""
-    kept = [pair for pair in parameters(job, lang) if pair[0] not in changes[0]]
-    return [urlencode(_pairs(change)) + "&" + urlencode(kept) for change in changes]
+    """`query` for the job with each of the changes, which come first in it."""
+    own = [(pair[0], urlencode([pair])) for pair in parameters(job, lang)]
+    return [
+        "&".join([urlencode(_pairs(change)), *(text for key, text in own if key not in change)])
+        for change in changes
+    ]
 
 
 def _pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
