@@ -11,7 +11,7 @@ Words of the configuration are those of a job: see `StepConfig`.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -330,8 +330,3 @@ def infer_step(setup: Setup, tools: Tools) -> Any:
     """One forward without gradients; the model should be in eval mode."""
     with tools.autocast():
         return call(setup.model, setup.inputs)
-
-
-def trained_parameters(model: nn.Module) -> Iterator[nn.Parameter]:
-    """Parameters that get gradients."""
-    return (p for p in model.parameters() if p.requires_grad)

@@ -1,9 +1,7 @@
 """How fast the app is: `python -m benchmarks.app_speed [--json]`, about two minutes.
 
 - rerun: the calculator beside a bare page with the same widgets, charts and texts but constant
-  data, in turns, under Streamlit's own runner. Each rerun has a batch that was not there before;
-  the map and the curve keep the columns that the batches before have shown, as for a visitor who
-  moves the batch. Any other input finds them anew.
+  data, in turns, under Streamlit's own runner. Each rerun has a batch that was not there before.
 - browser: from the key press that changes the batch to the changed figure on the page.
 - cold start: from starting the server to the first answer in a browser.
 - memory: growth of the server for each further session (websocket clients that wait for the page).

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import importlib
-import importlib.util
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from calc import accuracy_ladder, accuracy_memory, accuracy_reports, calibration
+from calc import (
+    accuracy_ladder,
+    accuracy_memory,
+    accuracy_reports,
+    accuracy_speed,
+    calibration,
+)
 from calc.accuracy_memory import Boundary, Graded, Summary
 from calc.measurements import DataError
 
@@ -26,8 +30,8 @@ UNVALIDATED = (
 
 
 def report() -> dict[str, Any]:
-    """Everything the command shows: {"memory": ..., "speed": ... or None}."""
-    return {"memory": memory_report(), "speed": speed_report()}
+    """Everything the command shows: {"memory": ..., "speed": ...}."""
+    return {"memory": memory_report(), "speed": accuracy_speed.report()}
 
 
 def memory_report() -> dict[str, Any]:
@@ -57,13 +61,6 @@ def memory_report() -> dict[str, Any]:
     }
 
 
-def speed_report() -> Any:
-    """What `calc.accuracy_speed.report()` says; None where that module is not there."""
-    if importlib.util.find_spec("calc.accuracy_speed") is None:
-        return None
-    return importlib.import_module("calc.accuracy_speed").report()
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Votes:
     """Errors with every backbone group having one vote."""
@@ -91,10 +88,7 @@ def votes(items: Sequence[Graded]) -> Votes | None:
 
 def text(found: Mapping[str, Any]) -> str:
     """The report for a terminal."""
-    lines = [*_memory_lines(found["memory"])]
-    if found["speed"] is not None:
-        lines += ["", *_speed_lines(found["speed"])]
-    return "\n".join(lines)
+    return "\n".join([*_memory_lines(found["memory"]), "", *_speed_lines(found["speed"])])
 
 
 def _memory_lines(memory: Mapping[str, Any]) -> Iterator[str]:

@@ -12,8 +12,8 @@ from calc.compare import Comparison, OfferResult, compare, profile_of
 from calc.job import Job
 from calc.memory import timeline
 from calc.profile import NotTraced
-from calc.sweep import batches
-from ui import charts, export, figures, inputs, kept, presets, rows, share
+from calc.sweep import batch_sweep, batches, tipping_map
+from ui import charts, export, figures, inputs, presets, rows, share
 from ui.data import data
 from ui.text import Language, language, say, t
 
@@ -165,7 +165,7 @@ def map_figure(job: Job) -> None:
     """The tipping map over frames or sizes."""
     st.markdown(f"**{t('calculator.map_title')}**")
     axis = inputs.map_axis()
-    found = kept.tipping(job, axis, batches(job.batch))
+    found = tipping_map(job, data(), axis, batches(job.batch))
     if not found:
         st.caption(t("calculator.map_empty"))
         return
@@ -204,7 +204,7 @@ def cost_figure(comparison: Comparison) -> None:
 def sweep_figure(job: Job) -> None:
     """Speed against batch."""
     st.markdown(f"**{t('calculator.sweep_title')}**")
-    points = kept.sweep(job, batches(job.batch))
+    points = batch_sweep(job, data(), batches(job.batch))
     if not points:
         st.caption(t("calculator.sweep_none"))
         return
