@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui import inputs, layout, share
+from ui import heap, inputs, layout, share
 from ui.text import t
 
 SIDEBAR_PX = 270
@@ -46,8 +46,6 @@ PAGES = {
 }
 page = st.navigation(list(PAGES.values()), position="top")
 
-if page in (PAGES["calculator"], PAGES["cards"]):
-    layout.reserve(st.container())
-    inputs.main_controls(cards=page == PAGES["calculator"])
-    inputs.sidebar()
 page.run()
+layout.draw()
+heap.settle(page.url_path)

@@ -62,7 +62,7 @@ def cost(
     """
     clips = clips_per_step or job.batch
     free = step_s.map(lambda seconds: clips / seconds)
-    speed = _capped(job, free)
+    speed = free.map(lambda value: as_loaded(job, value))
     hours_range = hours(job, speed)
     used = price_used(job, offer.card, prices)
     per_h = None if used is None else usd_per_h(job, offer, used)
@@ -98,10 +98,14 @@ def interruption_factor(job: Job) -> float:
     return 1 + job.interruptions_per_day * LOST_H_PER_INTERRUPTION / 24
 
 
-def _capped(job: Job, speed: Range) -> Range:
-    """Speed as far as the data loader keeps up."""
+def as_loaded(job: Job, clips_per_s: float) -> float:
+    """Speed as far as the data loader keeps up.
+
+    >>> as_loaded(Job(loader_clips_per_s=30.0), 39.0), as_loaded(Job(), 39.0)
+    (30.0, 39.0)
+    """
     cap = job.loader_clips_per_s
-    return speed if cap is None else speed.map(lambda value: min(value, cap))
+    return clips_per_s if cap is None else min(clips_per_s, cap)
 
 
 def price_used(job: Job, card: Card, prices: Mapping[str, Price]) -> PriceUsed | None:

@@ -73,12 +73,24 @@ def evaluate(
     job: Job, profile: ModelProfile, offer: Offer, data: Known, planned: Plan | None = None
 ) -> OfferResult:
     """The whole answer for one offer; `planned` saves work where offers have as many cards."""
-    measured = best_plan(job, profile, offer, data.runs)
-    found = judge(measured or planned or plan(job, profile, offer.count), offer)
-    time = _step(job, profile, offer, found, data)
-    clips = (found.micro_batch or 0) * (found.accumulation or 0) * offer.count
+    found, time = trained(job, profile, offer, data, planned)
+    clips = clips_per_step(found, offer)
     paid = None if time is None else cost(job, offer, time.total_s, data.prices, clips)
     return _result(offer, found, time, paid)
+
+
+def trained(
+    job: Job, profile: ModelProfile, offer: Offer, data: Known, planned: Plan | None = None
+) -> tuple[Fit, StepTime | None]:
+    """How a job fits on an offer and how long a step takes there, without the money."""
+    measured = best_plan(job, profile, offer, data.runs)
+    found = judge(measured or planned or plan(job, profile, offer.count), offer)
+    return found, _step(job, profile, offer, found, data)
+
+
+def clips_per_step(found: Fit, offer: Offer) -> int:
+    """Clips of one optimizer step: the batch, or more where micro-batches do not divide it."""
+    return (found.micro_batch or 0) * (found.accumulation or 0) * offer.count
 
 
 def _step(

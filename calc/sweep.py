@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from calc.card import Offer
-from calc.compare import Measured, evaluate_all, offers, profile_of
-from calc.cost import hours, price_used, usd_per_h
+from calc.compare import Measured, offers, profile_of
+from calc.cost import as_loaded, hours, price_used, usd_per_h
 from calc.estimate import Range
-from calc.fit import judge, plan
+from calc.fit import Plan, judge, plan
 from calc.job import FIELD, Job
 from calc.memory_measured import best_plan
 from calc.profile import PRECISION_KEY, ModelProfile, NotTraced
-from calc.result import OfferResult
+from calc.result import clips_per_step, trained
 from calc.speed import step
 from calc.speed_measured import best_step
 
@@ -156,29 +156,38 @@ def _hours(
         time = step(job, profile, offer, micro, 1)
     if time is None:
         return None
-    speed = micro * offer.count / time.total_s.mid
-    return hours(job, Range.exact(min(speed, job.loader_clips_per_s or speed))).mid
+    speed = as_loaded(job, micro * offer.count / time.total_s.mid)
+    return hours(job, Range.exact(speed)).mid
 
 
 def batch_sweep(job: Job, data: Measured, columns: Sequence[int]) -> tuple[SweepPoint, ...]:
     """Speed of every offer at each batch, accumulated where it does not fit in one go."""
     profile = profile_of(job, data)
     chosen = offers(job, data.cards)
-    rows = [
-        (batch, evaluate_all(job.replace(batch=batch, micro_batch=None), profile, chosen, data))
-        for batch in columns
-    ]
-    found = [
-        _point(results[place], batch) for place in range(len(chosen)) for batch, results in rows
-    ]
+    rows = [_sweep_column(job, profile, chosen, batch, data) for batch in columns]
+    found = [row[place] for place in range(len(chosen)) for row in rows]
     return tuple(point for point in found if point is not None)
 
 
-def _point(result: OfferResult, batch: int) -> SweepPoint | None:
-    micro, parts, speed = result.micro_batch, result.accumulation, result.clips_per_s
-    if micro is None or parts is None or speed is None:
+def _sweep_column(
+    job: Job, profile: ModelProfile, chosen: Sequence[Offer], batch: int, data: Measured
+) -> list[SweepPoint | None]:
+    """The points of one batch, one for each offer; None where it does not train or has no speed."""
+    asked = job.replace(batch=batch, micro_batch=None)
+    plans = {count: plan(asked, profile, count) for count in {offer.count for offer in chosen}}
+    return [_point(asked, profile, offer, plans[offer.count], data) for offer in chosen]
+
+
+def _point(
+    job: Job, profile: ModelProfile, offer: Offer, planned: Plan, data: Measured
+) -> SweepPoint | None:
+    found, time = trained(job, profile, offer, data, planned)
+    if time is None or found.micro_batch is None or found.accumulation is None:
         return None
-    return SweepPoint(result.offer.text, batch, micro, parts, speed.mid)
+    speed = clips_per_step(found, offer) / time.total_s.mid
+    return SweepPoint(
+        offer.text, job.batch, found.micro_batch, found.accumulation, as_loaded(job, speed)
+    )
 
 
 def in_currency(usd: float, job: Job) -> float:

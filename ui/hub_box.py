@@ -7,6 +7,7 @@ import streamlit as st
 
 from calc import custom, hub_map
 from calc.job import Job
+from ui import layout
 from ui.data import model_names
 from ui.hub import Found, HubProblem, look_up
 from ui.plain import code
@@ -49,18 +50,22 @@ def sentence(problem: HubProblem) -> str:
 
 def show() -> None:
     """A box to type a model id into, what was read, and a button that sets the inputs."""
+    layout.folded(t("hub.title"), "open_hub", _box, icon=":material/search:")
+
+
+def _box() -> None:
+    st.caption(t("hub.what"))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input(
+            t("hub.id"), key="hub_id", placeholder="MCG-NJU/videomae-base", max_chars=200,
+            persist_state="session",
+        )  # fmt: skip
+        st.button(t("hub.look_up"), key="hub_look_up", on_click=_look_up)
     result = st.session_state.get(RESULT)
-    with st.expander(t("hub.title"), expanded=result is not None, icon=":material/search:"):
-        st.caption(t("hub.what"))
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            st.text_input(
-                t("hub.id"), key="hub_id", placeholder="MCG-NJU/videomae-base", max_chars=200
-            )
-            st.button(t("hub.look_up"), key="hub_look_up", on_click=_look_up)
-        if isinstance(result, HubProblem):
-            st.warning(sentence(result), icon=":material/search_off:")
-        elif result is not None:
-            _found(result)
+    if isinstance(result, HubProblem):
+        st.warning(sentence(result), icon=":material/search_off:")
+    elif result is not None:
+        _found(result)
 
 
 def _found(found: Found) -> None:

@@ -9,6 +9,7 @@ hidden, for the same reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 import streamlit as st
@@ -37,6 +38,12 @@ VIEW_INPUTS: Mapping[str, Any] = {
 SLIDERS = {"depth", "heads", "mlp_ratio"}
 """Numbers whose rough size matters more than the last digit."""
 
+MAIN = tuple(field.key for field in FIELDS if field.group == "main")
+"""The inputs in the middle of the page."""
+
+SINGLE = tuple(field.key for field in FIELDS if field.kind != "prices")
+"""The inputs with one widget; of the others there is one for each chosen card."""
+
 OFFER_COUNTS = (1, 2, 4, 8, 3, 5, 6, 7)
 
 DISABLED: Mapping[str, Callable[[], bool]] = {
@@ -49,9 +56,37 @@ DISABLED: Mapping[str, Callable[[], bool]] = {
 }
 
 
+_known: ContextVar[Mapping[str, Any] | None] = ContextVar("known", default=None)
+"""What the inputs held when `read` was last called: asking the session costs 20 times more."""
+
+
+def read(cards: bool) -> Mapping[str, Any] | None:
+    """What every input of a page holds now; None before they were drawn for the first time.
+
+    cards: whether the page has the choice of cards.
+    """
+    state = st.session_state.to_dict()
+    needed = [key for key in SINGLE if cards or key != "cards"]
+    held = {key: state[key] for key in state if key in FIELD or str(key).startswith((HOURLY, BUY))}
+    _known.set(held if all(key in held for key in needed) else None)
+    return known()
+
+
+def known() -> Mapping[str, Any] | None:
+    """What `read` found."""
+    return _known.get()
+
+
 def value(key: str) -> Any:
-    """What an input holds now; its default before it was ever shown."""
-    return st.session_state.get(key, FIELD[key].default)
+    """What an input holds; its default before it was ever shown."""
+    held = known()
+    return (st.session_state if held is None else held).get(key, FIELD[key].default)
+
+
+def beside(held: Mapping[str, Any]) -> dict[str, Any]:
+    """What the sidebar is drawn for: its own inputs, the chosen cards, whether sliders count."""
+    own = {key: value for key, value in held.items() if key not in MAIN}
+    return own | {"custom": held.get("model") == "custom", "cards": held.get("cards")}
 
 
 def options(field: Field) -> tuple[Any, ...]:
@@ -204,7 +239,8 @@ def _prices(field: Field) -> None:
 
 def _entered_prices(field_key: str) -> tuple[tuple[str, float], ...]:
     """The prices the visitor entered: (card, USD) for the chosen cards."""
-    entered = ((c, st.session_state.get(price_key(field_key, c))) for c in chosen_cards())
+    held = known() or st.session_state
+    entered = ((card, held.get(price_key(field_key, card))) for card in chosen_cards())
     return tuple((card, price) for card, price in entered if price is not None)
 
 
@@ -213,7 +249,7 @@ def job(cards: tuple[str, ...] | None = None) -> Job:
 
     Raises ValueError with one sentence when the inputs do not go together.
     """
-    values = {field.key: value(field.key) for field in FIELDS if field.kind != "prices"}
+    values = {key: value(key) for key in SINGLE}
     values["cards"] = cards or tuple(values["cards"])
     values |= {key: _entered_prices(key) for key in ("prices", "buy_prices")}
     return Job(**values)

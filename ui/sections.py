@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 
 import streamlit as st
 
@@ -13,9 +12,9 @@ from calc.job import Job
 from calc.memory import timeline
 from calc.profile import NotTraced
 from calc.sweep import batch_sweep, batches, tipping_map
-from ui import charts, export, figures, inputs, presets, rows, share
+from ui import charts, export, figures, inputs, layout, presets, rows, share
 from ui.data import data
-from ui.text import Language, language, say, t
+from ui.text import language, say, t
 
 
 def ink() -> str:
@@ -53,6 +52,23 @@ def model_line(job: Job) -> None:
 def headline(comparison: Comparison) -> None:
     """The verdict, the one sentence people came for."""
     st.markdown(f"### {figures.as_markdown(say(comparison.verdict))}")
+
+
+def results(comparison: Comparison) -> None:
+    """All that follows from an answer: the cards, advice, charts, rules, what to take away."""
+    model_line(comparison.job)
+    card_results(comparison)
+    sentences(comparison, "advice_title")
+    left, right = st.columns(2)
+    with left:
+        memory_figure(comparison.offers)
+        map_figure(comparison.job)
+    with right:
+        timeline_figure(comparison.job, comparison.offers)
+        cost_figure(comparison)
+    sweep_figure(comparison.job)
+    sentences(comparison, "rules_title", "notes_title")
+    take_away(comparison)
 
 
 def card_results(comparison: Comparison) -> None:
@@ -255,7 +271,10 @@ def take_away(comparison: Comparison) -> None:
     """Link, files and commands."""
     job, lang = comparison.job, language()
     link = share.link(job)
-    summary = export.markdown(comparison, link, lang)
+
+    def summary() -> str:
+        return export.markdown(comparison, link, lang)
+
     st.markdown(f"**{t('calculator.share_title')}**")
     st.caption(f"{t('calculator.share_link')}. {t('calculator.share_caption')}")
     st.code(link, language=None, wrap_lines=False)
@@ -263,7 +282,7 @@ def take_away(comparison: Comparison) -> None:
         files = {
             "csv": ("csv", "text/csv", lambda: export.table_csv(comparison.offers)),
             "yaml": ("yaml", "application/yaml", lambda: export.job_yaml(comparison)),
-            "markdown": ("md", "text/markdown", lambda: summary),
+            "markdown": ("md", "text/markdown", summary),
         }
         for kind, (ending, mime, content) in files.items():
             st.download_button(
@@ -272,34 +291,36 @@ def take_away(comparison: Comparison) -> None:
                 key=f"download_{kind}", icon=":material/download:", on_click="ignore",
             )  # fmt: skip
     st.caption(t("calculator.charts_note"))
-    with st.expander(t("calculator.commands")):
-        st.code(export.compare_command(job), language="bash", wrap_lines=True)
-        st.code(export.bench_command(job), language="bash", wrap_lines=True)
-    with st.expander(t("calculator.markdown_preview")):
-        st.code(summary, language="markdown", wrap_lines=True)
+    layout.folded(t("calculator.commands"), "open_commands", lambda: commands(job))
+    layout.folded(
+        t("calculator.markdown_preview"),
+        "open_summary",
+        lambda: _code(summary(), "markdown"),
+    )
+
+
+def commands(job: Job) -> None:
+    """The command lines that give this answer and that would measure it."""
+    _code(export.compare_command(job), "bash")
+    _code(export.bench_command(job), "bash")
+
+
+def _code(text: str, language: str) -> None:
+    st.code(text, language=language, wrap_lines=True)
 
 
 def recipes(job: Job) -> None:
     """Published recipes as links, with the visitor's cards and prices."""
-    text = _recipes(job.cards, job.prices, job.buy_prices, job.price_kind, language())
-    with st.expander(t("calculator.presets_title")):
-        st.markdown(text)
+    layout.folded(t("calculator.presets_title"), "open_recipes", lambda: _recipes(job))
 
 
-@lru_cache(256)
-def _recipes(
-    cards: tuple[str, ...],
-    prices: tuple[tuple[str, float], ...],
-    buy_prices: tuple[tuple[str, float], ...],
-    price_kind: str,
-    lang: Language,
-) -> str:
-    """The list of recipes; kept, since no other input is in its links."""
-    job = Job(cards=cards, prices=prices, buy_prices=buy_prices, price_kind=price_kind)
-    links = share.queries(job, lang, [preset.values for preset in presets.PRESETS])
+def _recipes(job: Job) -> None:
+    kept = Job(cards=job.cards, prices=job.prices, buy_prices=job.buy_prices,
+               price_kind=job.price_kind)  # fmt: skip
+    links = share.queries(kept, language(), [preset.values for preset in presets.PRESETS])
     lines = [
         f"- [{preset.title}](?{link}) "
         + t("calculator.preset_of", gpus=preset.gpus, source=preset.source)
         for preset, link in zip(presets.PRESETS, links, strict=True)
     ]
-    return "\n".join([*lines, "", t("calculator.preset_note")])
+    st.markdown("\n".join([*lines, "", t("calculator.preset_note")]))

@@ -7,10 +7,16 @@ import streamlit as st
 from ui import inputs, layout, share, table
 from ui.text import t
 
-with layout.top():
-    st.markdown(f"### {t('cards.title')}")
-    intro = st.empty()
-job = table.job_of_all(inputs.card_filters())
-if job is not None:
-    table.show(job, intro)
-st.caption(t("common.version", **share.versions()))
+
+def show() -> None:
+    """The page, except its inputs."""
+    with layout.top():
+        st.markdown(f"### {t('cards.title')}")
+        intro = st.empty()
+    job = table.job_of_all(inputs.card_filters())
+    if job is not None:
+        table.show(job, intro)
+    st.caption(t("common.version", **share.versions()))
+
+
+layout.job_page(show, cards=False)
