@@ -1,7 +1,10 @@
 """How fast the app is: `python -m benchmarks.app_speed [--json]`, about two minutes.
 
 - rerun: the calculator beside a bare page with the same widgets, charts and texts but constant
-  data, in turns, under Streamlit's own runner. Each rerun has a batch that was not there before.
+  data, in turns, under Streamlit's own runner, which always runs the whole script. Each rerun has
+  a batch that was not there before.
+- server: the same two pages served, from the message that changes the batch to the end of the run,
+  as a browser asks for it: the calculator runs its middle only.
 - browser: from the key press that changes the batch to the changed figure on the page.
 - cold start: from starting the server to the first answer in a browser.
 - memory: growth of the server for each further session (websocket clients that wait for the page).
@@ -39,10 +42,12 @@ RERUNS = 30
 KEY_PRESSES = 30
 SESSIONS = 20
 CELLS = 120
+BARE = ROOT / "benchmarks" / "bare_page.py"
 SIX = ("A100 40GB SXM4", "RTX 4090 24GB", "2x RTX 4090 24GB", "L40S 48GB", "H100 80GB SXM5",
        "4x RTX 3090 24GB")  # fmt: skip
 TARGETS = {
     "rerun_ratio": 1.25,
+    "server_ratio": 1.25,
     "browser_change_ms": 100,
     "rss_mb_per_session": 2,
     "tipping_map_ms": 30,
@@ -140,12 +145,8 @@ def reruns() -> dict[str, float]:
     """Median rerun of both pages, taken in turns, ms."""
     app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60).run()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "page.json"
-        path.write_text(json.dumps(recorded(app)), encoding="utf-8")
-        os.environ["CLIPFIT_BARE"] = str(path)
-        bare = AppTest.from_file(
-            str(ROOT / "benchmarks" / "bare_page.py"), default_timeout=60
-        ).run()
+        os.environ["CLIPFIT_BARE"] = _bare(app, Path(folder))
+        bare = AppTest.from_file(str(BARE), default_timeout=60).run()
         assert not bare.exception, bare.exception[0].message
         wall, cpu = _in_turns({"app": app, "bare": bare})
     return {
@@ -155,6 +156,13 @@ def reruns() -> dict[str, float]:
         "rerun_ratio": wall["app"] / wall["bare"],
         "rerun_ratio_cpu": cpu["app"] / cpu["bare"],
     }
+
+
+def _bare(app: AppTest, folder: Path) -> str:
+    """Where the bare page finds what it has to show."""
+    path = folder / "page.json"
+    path.write_text(json.dumps(recorded(app)), encoding="utf-8")
+    return str(path)
 
 
 def _in_turns(pages: dict[str, AppTest]) -> tuple[dict[str, float], dict[str, float]]:
@@ -240,6 +248,82 @@ CHANGED = """() => {
 """Looks at every text and figure: the verdict alone often stays the same at the next batch."""
 
 
+def server() -> dict[str, float]:
+    """From the message that changes the batch to the end of the run, of both pages served, ms."""
+    app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60).run()
+    with tempfile.TemporaryDirectory() as folder:
+        bare = _bare(app, Path(folder))
+        with serve() as one, serve(BARE, {"CLIPFIT_BARE": bare}) as other:
+            taken = asyncio.run(_changes_in_turns({"app": one.url, "bare": other.url}))
+    return {
+        "server_app_ms": taken["app"],
+        "server_bare_ms": taken["bare"],
+        "server_ratio": taken["app"] / taken["bare"],
+    }
+
+
+async def _changes_in_turns(urls: dict[str, str]) -> dict[str, float]:
+    pages = {name: await _Client.open(url) for name, url in urls.items()}
+    taken: dict[str, list[float]] = {name: [] for name in pages}
+    for turn in range(RERUNS):
+        for name, page in pages.items():
+            taken[name].append(await page.change(2 + turn))
+            await asyncio.sleep(0.05)
+    for page in pages.values():
+        await page.socket.close()
+    return _medians(taken)
+
+
+class _Client:
+    """What a browser says to the server: open the page, change the batch."""
+
+    def __init__(self, socket: Any) -> None:
+        self.socket = socket
+        self.batch_id = ""
+        self.fragment_id = ""
+
+    @classmethod
+    async def open(cls, url: str) -> _Client:
+        address = url.replace("http", "ws") + "/_stcore/stream"
+        client = cls(await connect(address, subprotocols=["streamlit"], max_size=None))  # type: ignore[list-item]
+        ask = BackMsg()
+        ask.rerun_script.query_string = ""
+        await client._run(ask)
+        return client
+
+    async def change(self, batch: int) -> float:
+        """ms from asking for another batch to the end of the run."""
+        ask = BackMsg()
+        ask.rerun_script.fragment_id = self.fragment_id
+        state = ask.rerun_script.widget_states.widgets.add(id=self.batch_id)
+        state.double_value = batch
+        started = time.perf_counter()
+        await self._run(ask)
+        return (time.perf_counter() - started) * 1000
+
+    async def _run(self, ask: BackMsg) -> None:
+        """Ask for a run and read until it is complete; a run that asks for another is not."""
+        await self.socket.send(ask.SerializeToString())
+        while True:
+            answer = ForwardMsg()
+            answer.ParseFromString(await asyncio.wait_for(self.socket.recv(), 60))
+            self._note(answer)
+            if answer.WhichOneof("type") == "script_finished" and answer.script_finished in DONE:
+                return
+
+    def _note(self, answer: ForwardMsg) -> None:
+        """The batch's widget and the fragment it is in."""
+        widget = answer.delta.new_element.number_input.id
+        if widget.endswith("-batch"):
+            self.batch_id, self.fragment_id = widget, answer.delta.fragment_id
+
+
+DONE = (
+    ForwardMsg.ScriptFinishedStatus.FINISHED_SUCCESSFULLY,
+    ForwardMsg.ScriptFinishedStatus.FINISHED_FRAGMENT_RUN_SUCCESSFULLY,
+)
+
+
 def sessions() -> dict[str, float]:
     """Resident memory of the server after 1 and after 20 open sessions, MB."""
     with serve() as served:
@@ -248,29 +332,14 @@ def sessions() -> dict[str, float]:
 
 
 async def _open_sessions(url: str, pid: int) -> tuple[float, float]:
-    address = url.replace("http", "ws") + "/_stcore/stream"
-    opened = []
+    opened: list[_Client] = []
     after: list[float] = []
     for _ in range(SESSIONS):
-        socket = await connect(address, subprotocols=["streamlit"], max_size=None)  # type: ignore[list-item]
-        await _whole_page(socket)
-        opened.append(socket)
+        opened.append(await _Client.open(url))
         after.append(_rss_mb(pid))
-    for socket in opened:
-        await socket.close()
+    for client in opened:
+        await client.socket.close()
     return after[0], after[-1]
-
-
-async def _whole_page(socket: Any) -> None:
-    """Ask for the page and read until it is complete."""
-    ask = BackMsg()
-    ask.rerun_script.query_string = ""
-    await socket.send(ask.SerializeToString())
-    while True:
-        answer = ForwardMsg()
-        answer.ParseFromString(await asyncio.wait_for(socket.recv(), 60))
-        if answer.WhichOneof("type") == "script_finished":
-            return
 
 
 def _rss_mb(pid: int) -> float:
@@ -291,7 +360,7 @@ def tipping() -> dict[str, float]:
 def main(words: list[str]) -> int:
     """Print every figure beside its target."""
     figures: dict[str, float] = {}
-    for part in (tipping, reruns, browser, sessions):
+    for part in (tipping, reruns, server, browser, sessions):
         figures |= part()
     if "--json" in words:
         print(json.dumps(figures, indent=1))

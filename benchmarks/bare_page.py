@@ -8,13 +8,24 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import streamlit as st
 
-st.set_page_config(page_title="Bare", layout="wide")
+ICON = Path(__file__).parent.parent / "ui" / "icon.svg"
+st.set_page_config(page_title="Bare", page_icon=str(ICON), layout="wide")
 
 with open(os.environ["CLIPFIT_BARE"], encoding="utf-8") as file:
     ELEMENTS = json.load(file)
+
+
+def nothing() -> None:
+    """A page to be named in the navigation."""
+
+
+names = ("Calculator", "All cards", "Measurements", "Guide")
+pages = [st.Page(nothing, title=name, icon=":material/science:", url_path=name) for name in names]
+st.navigation(pages, position="top").run()
 
 main, side = st.container(), st.sidebar
 for place, kind, words in ELEMENTS:

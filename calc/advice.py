@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 from calc.card import Offer
@@ -55,6 +55,10 @@ class _Trial:
         return self.kind != SAME_JOB
 
 
+_Lazy = tuple[int, Callable[[], _Trial | None]]
+"""A trial's kind, and what plans it."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Fitting:
     """A trial that fits on `offer`, how, and its time against the job in one go."""
@@ -85,31 +89,49 @@ def advise(job: Job, profile: ModelProfile, results: Sequence[OfferResult]) -> t
 
 
 def _for_offer(
-    job: Job, profile: ModelProfile, offer: Offer, trials: Sequence[_Trial]
+    job: Job, profile: ModelProfile, offer: Offer, trials: Sequence[_Lazy]
 ) -> list[Advice]:
     before = step(job, profile, offer, share(job, offer.count), 1)
-    fitting = [
-        _timed(found, profile, before) for trial in trials for found in _fitting(trial, offer)
-    ]
+    fitting = [_timed(found, profile, before) for found in _that_fit(trials, offer)]
     best = [one for one in fitting if not any(_beats(other, one) for other in fitting)]
     best.sort(key=lambda one: (one.trial.kind, one.lost))
     return [_advice(job, offer, one) for one in best[:SHOWN]]
 
 
-def _trials(job: Job, profile: ModelProfile, count: int) -> list[_Trial]:
-    """Every combination of changes that was traced, planned once for all offers of `count`."""
+def _that_fit(trials: Sequence[_Lazy], offer: Offer) -> Iterator[_Fitting]:
+    """The trials that fit on the card; of those with more cards the one with the fewest."""
+    enough_cards = False
+    for kind, planned in trials:
+        trial = None if kind == MORE_CARDS and enough_cards else planned()
+        found = trial and _fitting(trial, offer)
+        if found:
+            enough_cards |= kind == MORE_CARDS
+            yield found
+
+
+def _trials(job: Job, profile: ModelProfile, count: int) -> list[_Lazy]:
+    """Every combination of changes, planned when first asked for, once for all offers of `count`.
+
+    More cards come in the order of what they need: two before four, whole weights before sharded.
+    """
     same = [(SAME_JOB, changes, count) for changes in _combinations(job, profile)]
     more = [(MORE_CARDS, {"sharding": sharding}, cards) for cards in (2, 4, 8) if cards > count
             for sharding in ("ddp", "fsdp")]  # fmt: skip
     other = [(OTHER_JOB, changes, count) for changes in _other_jobs(job, profile)]
-    return [trial for asked in (*same, *more, *other) for trial in _planned(job, profile, *asked)]
+    return [
+        (asked[0], cache(partial(_planned, job, profile, *asked)))
+        for asked in (*same, *more, *other)
+    ]
 
 
 def _planned(
     job: Job, profile: ModelProfile, kind: int, changes: dict[str, Any], count: int
-) -> Iterator[_Trial]:
-    with contextlib.suppress(NotTraced):
-        yield _Trial(kind, changes, count, plan(job.replace(**changes), profile, count))
+) -> _Trial | None:
+    """A trial; None where it was not traced."""
+    try:
+        return _Trial(kind, changes, count, plan(job.replace(**changes), profile, count))
+    except NotTraced:
+        return None
 
 
 def _combinations(job: Job, profile: ModelProfile) -> Iterator[dict[str, Any]]:
@@ -137,14 +159,15 @@ def _other_jobs(job: Job, profile: ModelProfile) -> Iterator[dict[str, Any]]:
         yield {"trainable": "head"}
 
 
-def _fitting(trial: _Trial, asked: Offer) -> Iterator[_Fitting]:
+def _fitting(trial: _Trial, asked: Offer) -> _Fitting | None:
     """The trial, if it fits on the asked card and changes something."""
     offer = asked if trial.count == asked.count else Offer(asked.card, trial.count)
     found = judge(trial.plan, offer)
     parts = found.accumulation or 0
     changed = bool(trial.changes) or parts > 1
     if found.max_batch and parts and changed and not (trial.in_one_go and parts > 1):
-        yield _Fitting(trial, offer, found)
+        return _Fitting(trial, offer, found)
+    return None
 
 
 def _timed(found: _Fitting, profile: ModelProfile, before: StepTime | None) -> _Fitting:
@@ -163,15 +186,9 @@ def _beats(one: _Fitting, other: _Fitting) -> bool:
     """Whether `one` does with less what `other` does: fewer changes and no more time."""
     if one is other or one.trial.kind != other.trial.kind:
         return False
-    if one.trial.kind == MORE_CARDS:
-        return _needs(one) < _needs(other)
     fewer = one.trial.changes.items() < other.trial.changes.items()
     parts = (one.fit.accumulation or 0, other.fit.accumulation or 0)
     return fewer and one.lost <= other.lost * (1 + SAME_TIME) and parts[0] <= parts[1]
-
-
-def _needs(one: _Fitting) -> tuple[int, bool]:
-    return one.trial.count, one.trial.changes["sharding"] == "fsdp"
 
 
 def _advice(job: Job, asked: Offer, found: _Fitting) -> Advice:

@@ -10,7 +10,7 @@ from typing import Protocol
 from calc import MODEL_VERSION, custom
 from calc.advice import Advice, advise
 from calc.card import Card, Offer, parse_offer
-from calc.fit import plan
+from calc.fit import Plan, plan
 from calc.job import Job
 from calc.notes import notes
 from calc.profile import ModelProfile
@@ -70,8 +70,13 @@ def evaluate_all(
     job: Job, profile: ModelProfile, asked: Sequence[Offer], data: Known
 ) -> tuple[OfferResult, ...]:
     """The answer for every offer, in their order."""
-    plans = {count: plan(job, profile, count) for count in {offer.count for offer in asked}}
+    plans = plans_of(job, profile, asked)
     return tuple(evaluate(job, profile, offer, data, plans[offer.count]) for offer in asked)
+
+
+def plans_of(job: Job, profile: ModelProfile, asked: Sequence[Offer]) -> dict[int, Plan]:
+    """The job's plan for each number of cards among the offers; the same for every card."""
+    return {count: plan(job, profile, count) for count in {offer.count for offer in asked}}
 
 
 def profile_of(job: Job, data: Measured) -> ModelProfile:

@@ -236,7 +236,8 @@ def timeline(job: Job, profile: ModelProfile, micro_batch: int) -> StepMemory | 
               zip(found.fixed_mib, found.per_clip_mib, strict=True)]  # fmt: skip
     base_gib = memory.base_mib / 1024
     room_gib = memory.peak_gib(micro_batch) - base_gib
-    gib = tuple(base_gib + value / max(moving) * room_gib for value in moving)
+    top = max(moving)
+    gib = tuple(base_gib + value / top * room_gib for value in moving)
     return StepMemory(found.phase_ends, gib)
 
 

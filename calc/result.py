@@ -73,19 +73,19 @@ def evaluate(
     job: Job, profile: ModelProfile, offer: Offer, data: Known, planned: Plan | None = None
 ) -> OfferResult:
     """The whole answer for one offer; `planned` saves work where offers have as many cards."""
-    found, time = trained(job, profile, offer, data, planned)
+    found = judged(job, profile, offer, data, planned)
+    time = _step(job, profile, offer, found, data)
     clips = clips_per_step(found, offer)
     paid = None if time is None else cost(job, offer, time.total_s, data.prices, clips)
     return _result(offer, found, time, paid)
 
 
-def trained(
+def judged(
     job: Job, profile: ModelProfile, offer: Offer, data: Known, planned: Plan | None = None
-) -> tuple[Fit, StepTime | None]:
-    """How a job fits on an offer and how long a step takes there, without the money."""
+) -> Fit:
+    """How a job fits on an offer, moved by measurements where there are any."""
     measured = best_plan(job, profile, offer, data.runs)
-    found = judge(measured or planned or plan(job, profile, offer.count), offer)
-    return found, _step(job, profile, offer, found, data)
+    return judge(measured or planned or plan(job, profile, offer.count), offer)
 
 
 def clips_per_step(found: Fit, offer: Offer) -> int:

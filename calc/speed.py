@@ -14,7 +14,7 @@ from calc.card import Offer
 from calc.estimate import Range
 from calc.job import Job
 from calc.network import exchange, exposed_s, link
-from calc.profile import PRECISION_KEY, ModelProfile, Point, Setting
+from calc.profile import PRECISION_KEY, ModelProfile, Setting
 
 MIB_GB = 2**20 / 1e9
 
@@ -54,10 +54,55 @@ class StepTime:
     notes: tuple[object, ...] = ()
 
 
-def step(
-    job: Job, profile: ModelProfile, offer: Offer, micro_batch: int, accumulation: int
-) -> StepTime | None:
-    """Seconds of one optimizer step: `accumulation` micro-steps of `micro_batch` on each GPU.
+@dataclass(frozen=True, slots=True)
+class StepModel:
+    """Everything about a job's step on one offer but its micro-batches.
+
+    fixed_s, per_clip_s: forward and backward of one micro-batch by part, a line in its clips.
+    launch_s: launching all its kernels, which the device waits for where it is done earlier.
+    accumulate_s: adding the gradients of one more micro-batch; range_factor: the 90 % range.
+    """
+
+    job: Job
+    profile: ModelProfile
+    offer: Offer
+    fixed_s: Mapping[str, float]
+    per_clip_s: Mapping[str, float]
+    launch_s: float
+    accumulate_s: float
+    optimizer_s: float
+    range_factor: float
+
+    def total_s(self, micro_batch: int, accumulation: int = 1) -> float:
+        """Seconds of one optimizer step: the middle of `step`, without its parts."""
+        device_s = sum(self.fixed_s.values()) + sum(self.per_clip_s.values()) * micro_batch
+        compute_s = max(device_s, self.launch_s)
+        return (
+            compute_s * accumulation
+            + self.accumulate_s * (accumulation - 1)
+            + self.optimizer_s
+            + _communication_s(self.job, self.profile, self.offer, compute_s, accumulation)
+        )
+
+    def step(self, micro_batch: int, accumulation: int = 1) -> StepTime:
+        """`accumulation` micro-steps of `micro_batch` on each GPU, and the optimizer."""
+        parts = {
+            name: (fixed + self.per_clip_s[name] * micro_batch) * accumulation
+            for name, fixed in self.fixed_s.items()
+        }
+        device_s = sum(parts.values())
+        parts["launch"] = max(0.0, self.launch_s * accumulation - device_s)
+        compute_s = (device_s + parts["launch"]) / accumulation
+        parts["accumulation"] = self.accumulate_s * (accumulation - 1)
+        parts["optimizer"] = self.optimizer_s
+        parts["communication"] = _communication_s(
+            self.job, self.profile, self.offer, compute_s, accumulation
+        )
+        return StepTime(Range.around(sum(parts.values()), self.range_factor), parts, "formula")
+
+
+def model(job: Job, profile: ModelProfile, offer: Offer) -> StepModel | None:
+    """The step of a job on an offer for any micro-batch.
 
     None where the card's rates are not known or the setting was not traced.
     """
@@ -65,17 +110,32 @@ def step(
     card_rates = rates(offer.card, job.precision, job.channels_last)
     if point is None or card_rates is None:
         return None
-    parts = compute_parts_s(point, card_rates, micro_batch)
-    parts = {name: seconds * accumulation for name, seconds in parts.items()}
-    compute_s = sum(parts.values()) / accumulation
+    fixed_s: dict[str, float] = {}
+    per_clip_s: dict[str, float] = {}
+    for name, work in point.work.items():
+        kind, flop_s, byte_s = KIND[name], card_rates.s_per_gflop[name], card_rates.s_per_gib[name]
+        fixed_s[kind] = fixed_s.get(kind, 0.0) + work.gflop * flop_s + work.gib * byte_s
+        clip_s = work.gflop_per_clip * flop_s + work.gib_per_clip * byte_s
+        per_clip_s[kind] = per_clip_s.get(kind, 0.0) + clip_s
     trainable = profile.trainable[job.trainable].params
-    parts["accumulation"] = _stream_s(
-        ACCUMULATE_BYTES_PER_PARAM * trainable * (accumulation - 1), card_rates
-    )
-    parts["optimizer"] = _optimizer_s(job, trainable, offer.count, card_rates)
-    parts["communication"] = _communication_s(job, profile, offer, compute_s, accumulation)
-    total_s = Range.around(sum(parts.values()), card_rates.range_factor)
-    return StepTime(total_s, parts, "formula")
+    return StepModel(
+        job, profile, offer, fixed_s, per_clip_s,
+        launch_s=sum(work.kernels for work in point.work.values()) * card_rates.launch_s,
+        accumulate_s=_stream_s(ACCUMULATE_BYTES_PER_PARAM * trainable, card_rates),
+        optimizer_s=_optimizer_s(job, trainable, offer.count, card_rates),
+        range_factor=card_rates.range_factor,
+    )  # fmt: skip
+
+
+def step(
+    job: Job, profile: ModelProfile, offer: Offer, micro_batch: int, accumulation: int
+) -> StepTime | None:
+    """Seconds of one optimizer step: `accumulation` micro-steps of `micro_batch` on each GPU.
+
+    None where the card's rates are not known or the setting was not traced.
+    """
+    found = model(job, profile, offer)
+    return None if found is None else found.step(micro_batch, accumulation)
 
 
 def setting(job: Job, profile: ModelProfile) -> Setting:
@@ -86,21 +146,6 @@ def setting(job: Job, profile: ModelProfile) -> Setting:
         job.frames, job.size, PRECISION_KEY[job.precision], job.checkpointing, attention,
         job.trainable,
     )  # fmt: skip
-
-
-def compute_parts_s(point: Point, card_rates: Rates, batch: int) -> dict[str, float]:
-    """Forward and backward of one micro-batch by class; `launch` is what the host adds on top."""
-    parts: dict[str, float] = {}
-    kernels = 0.0
-    for name, work in point.work.items():
-        gflop = work.gflop + work.gflop_per_clip * batch
-        gib = work.gib + work.gib_per_clip * batch
-        seconds = gflop * card_rates.s_per_gflop[name] + gib * card_rates.s_per_gib[name]
-        kind = KIND[name]
-        parts[kind] = parts.get(kind, 0.0) + seconds
-        kernels += work.kernels
-    parts["launch"] = max(0.0, kernels * card_rates.launch_s - sum(parts.values()))
-    return parts
 
 
 def _stream_s(moved_bytes: float, card_rates: Rates) -> float:

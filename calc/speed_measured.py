@@ -15,7 +15,7 @@ from calc.estimate import Range
 from calc.job import Job
 from calc.profile import ModelProfile
 from calc.runs import Found, Measured, RunBook, correct, find, job_of, ratios_of
-from calc.speed import StepTime, setting, step
+from calc.speed import StepModel, StepTime, setting, step
 from calc.speed_constants import RANGE_FACTOR
 
 REPEATS = 1.03
@@ -43,6 +43,16 @@ def best_step(
         return formula
     exact = found.kind == "exact" and all(r.row.accumulation == accumulation for r in found.rows)
     return _moved(formula, found, ratios, exact, _width(job, offer, found, cards))
+
+
+def best_total_s(
+    of: StepModel, micro_batch: int, accumulation: int, book: RunBook, cards: Mapping[str, Card]
+) -> float:
+    """The middle of `best_step` in seconds."""
+    if not book.usable:
+        return of.total_s(micro_batch, accumulation)
+    moved = best_step(of.job, of.profile, of.offer, micro_batch, accumulation, book, cards)
+    return of.total_s(micro_batch, accumulation) if moved is None else moved.total_s.mid
 
 
 def _ratio(one: Measured, profile: ModelProfile, cards: Mapping[str, Card]) -> float | None:

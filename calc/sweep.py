@@ -6,16 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from calc.card import Offer
-from calc.compare import Measured, offers, profile_of
+from calc.compare import Measured, offers, plans_of, profile_of
 from calc.cost import as_loaded, hours, price_used, usd_per_h
 from calc.estimate import Range
-from calc.fit import Plan, judge, plan
+from calc.fit import Plan
 from calc.job import FIELD, Job
-from calc.memory_measured import best_plan
 from calc.profile import PRECISION_KEY, ModelProfile, NotTraced
-from calc.result import clips_per_step, trained
-from calc.speed import step
-from calc.speed_measured import best_step
+from calc.result import judged
+from calc.speed import StepModel, model
+from calc.speed_measured import best_total_s
 
 LARGEST = int(FIELD["batch"].maximum or 1)
 
@@ -66,11 +65,12 @@ def batches(around: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """An offer with the price of its hour and the largest batch of one GPU in one go."""
+    """An offer with the price of its hour, the largest batch of one GPU in one go, and its pace."""
 
     offer: Offer
     usd_per_h: float | None
     largest: int
+    pace: StepModel | None
 
 
 def tipping_map(job: Job, data: Measured, axis: str, columns: Sequence[int]) -> tuple[Cell, ...]:
@@ -106,33 +106,30 @@ def _usd_per_h(job: Job, offer: Offer, data: Measured) -> float | None:
 
 
 def _row(
-    job: Job, data: Measured, chosen: Iterable[tuple[Offer, float | None]], columns: Iterable[int]
+    job: Job, data: Measured, chosen: Sequence[tuple[Offer, float | None]], columns: Iterable[int]
 ) -> list[Cell]:
     """The cells of one row; a row that was not traced in the job's way gives none."""
     profile = profile_of(job, data)
     try:
-        candidates = [_candidate(job, profile, offer, rate, data) for offer, rate in chosen]
+        plans = plans_of(job, profile, [offer for offer, _ in chosen])
+        candidates = [
+            _Candidate(
+                offer, rate, judged(job, profile, offer, data, plans[offer.count]).max_batch,
+                model(job, profile, offer),
+            )
+            for offer, rate in chosen
+        ]  # fmt: skip
     except NotTraced:
         return []
-    return [_cell(job, profile, candidates, batch, data) for batch in columns]
+    return [_cell(job, candidates, batch, data) for batch in columns]
 
 
-def _candidate(
-    job: Job, profile: ModelProfile, offer: Offer, rate: float | None, data: Measured
-) -> _Candidate:
-    asked = best_plan(job, profile, offer, data.runs) or plan(job, profile, offer.count)
-    return _Candidate(offer, rate, judge(asked, offer).max_batch)
-
-
-def _cell(
-    job: Job, profile: ModelProfile, candidates: Iterable[_Candidate], batch: int, data: Measured
-) -> Cell:
+def _cell(job: Job, candidates: Iterable[_Candidate], batch: int, data: Measured) -> Cell:
     fitting = [each for each in candidates if -(-batch // each.offer.count) <= each.largest]
-    timed = [(each, _hours(job, profile, each.offer, batch, data)) for each in fitting]
     runs = [
         (each.offer.text, None if each.usd_per_h is None else each.usd_per_h * time_h, time_h)
-        for each, time_h in timed
-        if time_h is not None
+        for each in fitting
+        if (time_h := _hours(job, each.pace, batch, data)) is not None
     ]
     priced = [run for run in runs if run[1] is not None]
     if priced:
@@ -145,49 +142,48 @@ def _cell(
     return Cell(job.frames, job.size, batch, *best)
 
 
-def _hours(
-    job: Job, profile: ModelProfile, offer: Offer, batch: int, data: Measured
-) -> float | None:
+def _hours(job: Job, pace: StepModel | None, batch: int, data: Measured) -> float | None:
     """Hours of the run with the share of one GPU in one go; None where no speed is known."""
-    micro = -(-batch // offer.count)
-    if data.runs.usable:
-        time = best_step(job, profile, offer, micro, 1, data.runs, data.cards)
-    else:
-        time = step(job, profile, offer, micro, 1)
-    if time is None:
+    if pace is None:
         return None
-    speed = as_loaded(job, micro * offer.count / time.total_s.mid)
+    speed = _clips_per_s(job, pace, -(-batch // pace.offer.count), 1, data)
     return hours(job, Range.exact(speed)).mid
+
+
+def _clips_per_s(
+    job: Job, pace: StepModel, micro_batch: int, accumulation: int, data: Measured
+) -> float:
+    """Clips of all GPUs a second, as far as the data loader keeps up."""
+    step_s = best_total_s(pace, micro_batch, accumulation, data.runs, data.cards)
+    return as_loaded(job, micro_batch * accumulation * pace.offer.count / step_s)
 
 
 def batch_sweep(job: Job, data: Measured, columns: Sequence[int]) -> tuple[SweepPoint, ...]:
     """Speed of every offer at each batch, accumulated where it does not fit in one go."""
-    profile = profile_of(job, data)
-    chosen = offers(job, data.cards)
-    rows = [_sweep_column(job, profile, chosen, batch, data) for batch in columns]
-    found = [row[place] for place in range(len(chosen)) for row in rows]
-    return tuple(point for point in found if point is not None)
+    free = job.replace(micro_batch=None)
+    profile = profile_of(free, data)
+    found = [model(free, profile, offer) for offer in offers(free, data.cards)]
+    paces = [pace for pace in found if pace is not None]
+    rows = [_sweep_column(free.replace(batch=batch), profile, paces, data) for batch in columns]
+    points = [row[place] for place in range(len(paces)) for row in rows]
+    return tuple(point for point in points if point is not None)
 
 
 def _sweep_column(
-    job: Job, profile: ModelProfile, chosen: Sequence[Offer], batch: int, data: Measured
+    job: Job, profile: ModelProfile, paces: Sequence[StepModel], data: Measured
 ) -> list[SweepPoint | None]:
-    """The points of one batch, one for each offer; None where it does not train or has no speed."""
-    asked = job.replace(batch=batch, micro_batch=None)
-    plans = {count: plan(asked, profile, count) for count in {offer.count for offer in chosen}}
-    return [_point(asked, profile, offer, plans[offer.count], data) for offer in chosen]
+    """The points of one batch, one for each offer; None where it does not train."""
+    plans = plans_of(job, profile, [pace.offer for pace in paces])
+    return [_point(job, pace, plans[pace.offer.count], data) for pace in paces]
 
 
-def _point(
-    job: Job, profile: ModelProfile, offer: Offer, planned: Plan, data: Measured
-) -> SweepPoint | None:
-    found, time = trained(job, profile, offer, data, planned)
-    if time is None or found.micro_batch is None or found.accumulation is None:
+def _point(job: Job, pace: StepModel, planned: Plan, data: Measured) -> SweepPoint | None:
+    found = judged(job, pace.profile, pace.offer, data, planned)
+    micro, parts = found.micro_batch, found.accumulation
+    if micro is None or parts is None:
         return None
-    speed = clips_per_step(found, offer) / time.total_s.mid
-    return SweepPoint(
-        offer.text, job.batch, found.micro_batch, found.accumulation, as_loaded(job, speed)
-    )
+    speed = _clips_per_s(job, pace, micro, parts, data)
+    return SweepPoint(pace.offer.text, job.batch, micro, parts, speed)
 
 
 def in_currency(usd: float, job: Job) -> float:

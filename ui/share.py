@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -66,16 +67,25 @@ def as_text(value: Any) -> str:
 
 def query(job: Job, lang: str) -> str:
     """The part of a link after the question mark."""
-    return urlencode(parameters(job, lang))
+    return "&".join(_encoded(*pair) for pair in parameters(job, lang))
 
 
 def queries(job: Job, lang: str, changes: Sequence[Mapping[str, Any]]) -> list[str]:
     """`query` for the job with each of the changes, which come first in it."""
-    own = [(pair[0], urlencode([pair])) for pair in parameters(job, lang)]
+    own = parameters(job, lang)
     return [
-        "&".join([urlencode(_pairs(change)), *(text for key, text in own if key not in change)])
+        "&".join(
+            _encoded(*pair)
+            for pair in (*_pairs(change), *(pair for pair in own if pair[0] not in change))
+        )
         for change in changes
     ]
+
+
+@lru_cache(4096)
+def _encoded(key: str, text: str) -> str:
+    """One parameter of a link; kept, since most of them are the same in every link."""
+    return urlencode([(key, text)])
 
 
 def _pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:

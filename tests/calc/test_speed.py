@@ -7,7 +7,7 @@ import pytest
 
 from calc.card import Offer, Sourced
 from calc.job import Job
-from calc.speed import step
+from calc.speed import model, step
 from tests.calc import speed_samples as samples
 
 JOB = Job(attention="eager")
@@ -19,6 +19,21 @@ def test_parts_sum_to_the_middle() -> None:
     assert found is not None
     assert sum(found.parts_s.values()) == pytest.approx(found.total_s.mid)
     assert min(found.parts_s.values()) >= 0
+
+
+@pytest.mark.parametrize("count", [1, 4])
+@pytest.mark.parametrize("sharding", ["ddp", "fsdp"])
+@pytest.mark.parametrize("accumulation", [1, 3])
+def test_the_total_alone_is_the_middle_of_the_step(
+    count: int, sharding: str, accumulation: int
+) -> None:
+    job = JOB.replace(sharding=sharding)
+    for profile in (samples.profile(), samples.profile(gflop_per_clip=0.1, gib_per_clip=0.001)):
+        found = model(job, profile, Offer(samples.card(), count))
+        assert found is not None
+        for batch in (1, 2, 7):
+            whole = found.step(batch, accumulation).total_s.mid
+            assert found.total_s(batch, accumulation) == pytest.approx(whole)
 
 
 def test_more_clips_take_longer_and_small_batches_wait_for_the_host() -> None:
