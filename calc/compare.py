@@ -17,7 +17,7 @@ from calc.profile import ModelProfile
 from calc.result import Known, OfferResult, evaluate
 from calc.rules import Rule, rules
 from calc.verdict import verdict
-from calc.words import Message
+from calc.words import Message, Refused
 
 __all__ = ["Comparison", "OfferResult", "compare", "offers"]
 
@@ -49,7 +49,7 @@ class Comparison:
 def compare(job: Job, data: Measured) -> Comparison:
     """Everything about a job: offers in the order asked, verdict, rules, advice and notes.
 
-    Raises NotTraced where the model was not traced so, ValueError for a card nobody entered.
+    Raises NotTraced where the model was not traced so, Refused for a card nobody entered.
     """
     profile = profile_of(job, data)
     results = evaluate_all(job, profile, offers(job, data.cards), data)
@@ -94,13 +94,12 @@ def profile_of(job: Job, data: Measured) -> ModelProfile:
 
 
 def offers(job: Job, cards: Mapping[str, Card]) -> tuple[Offer, ...]:
-    """The job's offers with their cards; a ValueError names a card that is not in the table."""
+    """The job's offers with their cards; Refused names a card that is not in the table."""
     return tuple(_offer(text, cards) for text in job.cards)
 
 
 def _offer(text: str, cards: Mapping[str, Card]) -> Offer:
     name, count = parse_offer(text)
     if name not in cards:
-        known = ", ".join(cards)
-        raise ValueError(f"card is {name!r}; allowed are {known}")
+        raise Refused(Message("card_unknown", {"given": name, "allowed": tuple(cards)}))
     return Offer(cards[name], count)

@@ -21,6 +21,7 @@ from calc.profile import (
     Trainable,
     Work,
 )
+from calc.words import Message, Refused
 
 MIB = 2**20
 GIB = 2**30
@@ -163,9 +164,9 @@ def profile(job: Job) -> ModelProfile:
 
 
 def shape_of(job: Job) -> Shape:
-    """Tokens and layers of a job; ValueError where its figures do not divide."""
+    """Tokens and layers of a job; Refused where its figures do not divide."""
     if job.checkpointing == "wrapper":
-        raise ValueError("checkpointing is 'wrapper'; allowed are none, block for a custom model")
+        raise Refused(Message("custom_wrapper"))
     _must_divide("size", job.size, "patch", job.patch)
     _must_divide("frames", job.frames, "tubelet", job.tubelet)
     _must_divide("width", job.width, "heads", job.heads)
@@ -176,10 +177,8 @@ def shape_of(job: Job) -> Shape:
 
 def _must_divide(name: str, whole: int, by: str, part: int) -> None:
     if whole % part:
-        raise ValueError(
-            f"{name} is {whole} and {by} {part}; {name} must be a multiple of {by}, "
-            f"as {whole - whole % part or part}"
-        )
+        found = {"name": name, "whole": whole, "by": by, "part": part}
+        raise Refused(Message("must_divide", {**found, "next": whole - whole % part or part}))
 
 
 def parameters(shape: Shape, job: Job) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from calc.job import Job
-from calc.words import Message
+from calc.words import Message, Refused
 
 PRECISION_KEY = {
     "fp32": "fp32", "tf32": "fp32", "fp16": "amp", "bf16": "amp", "bf16-pure": "bf16-pure",
@@ -152,12 +152,8 @@ class ModelProfile:
         return tuple(sorted({setting.size for setting in self.points}))
 
 
-class NotTraced(ValueError):
+class NotTraced(Refused):
     """The job asks for a setting that was not traced; `message` says what was."""
-
-    def __init__(self, message: Message) -> None:
-        super().__init__(str(message))
-        self.message = message
 
 
 def attention(job: Job, profile: ModelProfile) -> str:

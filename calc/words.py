@@ -29,6 +29,14 @@ class Message:
         return render(self)
 
 
+class Refused(ValueError):
+    """An input that is not possible; `message` says what is wrong with it, in either language."""
+
+    def __init__(self, message: Message) -> None:
+        super().__init__(str(message))
+        self.message = message
+
+
 def render(message: Message, lang: str = "en") -> str:
     """The sentence of a message in "en" or "zh"."""
     template = TEMPLATES[message.key][LANGUAGES.index(lang)]
@@ -73,6 +81,18 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     "unit_minutes": ("{n:.0f} min", "{n:.0f} 分钟"),
     "unit_hours": ("{n:.1f} h", "{n:.1f} 小时"),
     "unit_days": ("{n:.1f} days", "{n:.1f} 天"),
+    # What is not possible
+    "card_unknown": (
+        "card is {given!r}; allowed are {allowed}", "显卡为 {given!r}；可选的有 {allowed}"
+    ),
+    "custom_wrapper": (
+        "checkpointing is 'wrapper'; allowed are none, block for a custom model",
+        "checkpointing 为 'wrapper'；自定义模型只能选 none 或 block",
+    ),
+    "must_divide": (
+        "{name} is {whole} and {by} {part}; {name} must be a multiple of {by}, as {next}",
+        "{name} 为 {whole}，{by} 为 {part}；{name} 必须是 {by} 的整数倍，例如 {next}",
+    ),
     # What was not traced
     "not_traced_shape": (
         "{model} was not traced at {frames} frames of {size} px; "

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
-from calc import rules
+from calc import repository, rules
 from calc.compare import Comparison, OfferResult, compare, profile_of
 from calc.job import Job
 from calc.memory import timeline
@@ -29,14 +30,21 @@ def answered() -> Comparison | None:
         share.report(job)
         return compare(job, data())
     except NotTraced as error:
-        st.error(say(error.message), icon=":material/search_off:")
+        st.error(inputs.refusal(error), icon=":material/search_off:")
     except ValueError as error:
         share.report(None)
-        problem = t("inputs.bad_job", problem=error)
-        st.error(
-            problem if inputs.value("cards") else t("inputs.no_cards"), icon=":material/error:"
-        )
+        st.error(inputs.refusal(error), icon=":material/error:")
     return None
+
+
+def unanswered() -> None:
+    """What can be done where there is no answer: share the inputs, ask for what is missing."""
+    with contextlib.suppress(ValueError):
+        job = inputs.job()
+        what = f"{job.model}, {job.frames} frames, {job.size} px, {job.precision}"
+        ask = repository.issue_link("card-or-model.yml", kind="a model", name=what)
+        st.caption(t("calculator.ask_model", link=ask))
+        share_link(share.link(job))
 
 
 def model_line(job: Job) -> None:
@@ -276,8 +284,7 @@ def take_away(comparison: Comparison) -> None:
         return export.markdown(comparison, link, lang)
 
     st.markdown(f"**{t('calculator.share_title')}**")
-    st.caption(f"{t('calculator.share_link')}. {t('calculator.share_caption')}")
-    st.code(link, language=None, wrap_lines=False)
+    share_link(link)
     with st.container(horizontal=True):
         files = {
             "csv": ("csv", "text/csv", lambda: export.table_csv(comparison.offers)),
@@ -297,6 +304,22 @@ def take_away(comparison: Comparison) -> None:
         "open_summary",
         lambda: _code(summary(), "markdown"),
     )
+    st.caption(t("calculator.wrong_figure", link=wrong_figure(comparison, link)))
+
+
+def share_link(link: str) -> None:
+    """The link that shows this page to others, ready to be copied."""
+    st.caption(f"{t('calculator.share_link')}. {t('calculator.share_caption')}")
+    st.code(link, language=None, wrap_lines=False)
+
+
+def wrong_figure(comparison: Comparison, link: str) -> str:
+    """The form on which a visitor says that the card did something else, with the job filled in."""
+    said = "; ".join(
+        f"{result.offer.text}: {result.fit.state}, {figures.gib(result.memory.allocated.mid)}"
+        for result in comparison.offers
+    )
+    return repository.issue_link("wrong-figure.yml", link=link, said=said)
 
 
 def commands(job: Job) -> None:

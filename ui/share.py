@@ -178,10 +178,12 @@ def _is_bad_price(key: str, given: list[str]) -> bool:
 
 
 def _refused_price(key: str, given: list[str]) -> str:
-    used = st.session_state.get(key)
+    card, used = _price_slugs()[key], st.session_state.get(key)
+    if card not in inputs.chosen_cards() and _number(given[-1]) is not None:
+        return t("inputs.link_unchosen", card=card, key=key)
     label = "prices" if key.startswith(inputs.HOURLY) else "buy_prices"
     allowed = t("inputs.range", low=0, high="1,000,000")
-    return _sentence(f"inputs.{label}", key, given, used, allowed, card=_price_slugs()[key])
+    return _sentence(f"inputs.{label}", key, given, used, allowed, card=card)
 
 
 def _refused(field: Field, given: list[str]) -> str:

@@ -9,14 +9,14 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from calc import repository
 from calc.compare import OfferResult, evaluate_all, offers, profile_of
 from calc.job import Job
-from calc.profile import NotTraced
 from calc.sweep import in_currency
 from ui import export, inputs, share
 from ui.data import card_names, data
 from ui.figures import basis
-from ui.text import say, t
+from ui.text import t
 
 
 def job_of_all(count: int) -> Job | None:
@@ -26,7 +26,7 @@ def job_of_all(count: int) -> Job | None:
         job = inputs.job(cards=offers)
     except ValueError as error:
         share.report(None)
-        st.error(t("inputs.bad_job", problem=error), icon=":material/error:")
+        st.error(inputs.refusal(error), icon=":material/error:")
         return None
     share.report(job)
     return job
@@ -38,8 +38,8 @@ def show(job: Job, intro: DeltaGenerator) -> None:
         measured = data()
         profile = profile_of(job, measured)
         found = evaluate_all(job, profile, offers(job, measured.cards), measured)
-    except NotTraced as error:
-        st.error(say(error.message), icon=":material/search_off:")
+    except ValueError as error:
+        st.error(inputs.refusal(error), icon=":material/search_off:")
         return
     kept = sorted(filter(_wanted, found), key=_cost_order)
     intro.markdown(_summary(kept))
@@ -51,7 +51,8 @@ def show(job: Job, intro: DeltaGenerator) -> None:
         column_config=_columns(job), hide_index=True, height="content", placeholder="–",
         key="all_cards", alt=t("cards.alt", all=len(kept), first=kept[0].offer.text),
     )  # fmt: skip
-    st.caption(t("cards.caption"))
+    ask = repository.issue_link("card-or-model.yml", kind="a card")
+    st.caption(f"{t('cards.caption')} {t('cards.ask_card', link=ask)}")
     st.download_button(
         t("cards.download"), lambda: export.table_csv(kept), "clipfit-cards.csv", "text/csv",
         key="download_cards", icon=":material/download:", on_click="ignore",

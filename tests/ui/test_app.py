@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlparse
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -189,3 +189,32 @@ def test_advice_comes_with_a_link_that_follows_it() -> None:
     parameters = parse_qs(link[1])
     assert parameters["precision"] == ["fp16"] and "micro_batch" not in parameters
     assert not opened(link[1]).warning
+
+
+def test_what_does_not_go_together_is_said_in_both_languages() -> None:
+    asked = "model=custom&frames=16&width=770"
+    english, chinese = opened(f"{asked}&lang=en"), opened(f"{asked}&lang=zh")
+    assert "width must be a multiple of heads, as 768" in english.error[0].value
+    assert "width 必须是 heads 的整数倍，例如 768" in chinese.error[0].value
+    assert "multiple" not in chinese.error[0].value
+
+
+def test_inputs_without_an_answer_can_be_shared_and_asked_for() -> None:
+    app = opened("frames=96&batch=5")
+    link = parse_qs(urlparse(app.code[0].value).query)
+    assert (link["frames"], link["batch"]) == (["96"], ["5"])
+    ask = next(text.value for text in app.caption if "/issues/new?" in text.value)
+    assert "template=card-or-model.yml" in ask and "video-swin-t" in ask
+
+
+def test_a_wrong_figure_is_told_with_the_job_filled_in() -> None:
+    app = opened("batch=5")
+    tell = next(text.value for text in app.caption if "template=wrong-figure.yml" in text.value)
+    form = parse_qs(urlparse(tell[tell.index("(") + 1 : tell.rindex(")")]).query)
+    assert "batch=5" in form["link"][0]
+    assert form["said"][0].startswith("A100 40GB SXM4: fits, ")
+
+
+def test_a_price_for_a_card_that_is_not_chosen_waits_for_it() -> None:
+    warning = opened("usd_h_l4-24gb=0.07").warning[0].value
+    assert "The price of L4 24GB (usd_h_l4-24gb) counts once the card is chosen" in warning

@@ -15,7 +15,9 @@ def show() -> None:
         comparison = sections.answered()
         if comparison is not None:
             sections.headline(comparison)
-    if comparison is not None:
+    if comparison is None:
+        sections.unanswered()
+    else:
         sections.results(comparison)
     hub_box.show()
     sections.recipes(Job() if comparison is None else comparison.job)

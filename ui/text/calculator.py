@@ -159,6 +159,14 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Each chart can be saved as PNG or SVG from the menu at its upper right corner.",
         "每张图右上角菜单可另存为 PNG 或 SVG。",
     ),
+    "wrong_figure": (
+        "Did your card do something else? [Tell us]({link}): the form opens with this job filled in.",
+        "您的显卡表现与此不同？[告诉我们]({link})：表单会自动填好此任务。",
+    ),
+    "ask_model": (
+        "Need this setting? [Ask for it]({link}).",
+        "需要这个设置？[提出请求]({link})。",
+    ),
     "presets_title": ("Start from a published recipe", "从公开配方开始"),
     "preset_of": (
         "(published with {gpus} GPUs: [source]({source}))",

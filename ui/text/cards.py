@@ -13,6 +13,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{fits} of {all} offers take the batch in one go, {trains} train it at all.",
         "{all} 个方案中有 {fits} 个能一次放下该批，{trains} 个能够训练。",
     ),
+    "ask_card": (
+        "Is a card missing? [Ask for it]({link}).",
+        "缺少某块显卡？[提出请求]({link})。",
+    ),
     "count": ("GPUs per offer", "每个方案的卡数"),
     "count_help": ("How many of each card train together.", "每种显卡几块一起训练。"),
     "max_price": ("At most, USD/h per GPU", "每卡每小时最高价（美元）"),

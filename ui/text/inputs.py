@@ -189,10 +189,13 @@ TEXTS: dict[str, tuple[str, str]] = {
         "没有选择显卡；请在“要比较的显卡”中至少选一块。",
     ),
     "bad_job": ("These inputs do not go together: {problem}", "输入不成立：{problem}"),
-    "not_traced": ("{problem}", "{problem}"),
     "link_problems": (
         "Not everything in this link could be used:",
         "链接中的以下内容无法使用：",
+    ),
+    "link_unchosen": (
+        "The price of {card} ({key}) counts once the card is chosen.",
+        "{card} 的价格（{key}）在选择该显卡后生效。",
     ),
     "link_bad": (
         "{label} ({key}): {given} is not possible, {used} is used instead; allowed: {allowed}.",
