@@ -27,16 +27,14 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page, expect, sync_playwright
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.testing.v1 import AppTest
-from websockets.asyncio.client import connect
 
 from calc import measurements
 from calc.job import Job
 from calc.sweep import batches, tipping_map
 from tools.browser import find
 from tools.serve import ROOT, serve
+from tools.visitor import Visitor
 
 RERUNS = 30
 KEY_PRESSES = 30
@@ -263,65 +261,15 @@ def server() -> dict[str, float]:
 
 
 async def _changes_in_turns(urls: dict[str, str]) -> dict[str, float]:
-    pages = {name: await _Client.open(url) for name, url in urls.items()}
+    pages = {name: await Visitor.open(url) for name, url in urls.items()}
     taken: dict[str, list[float]] = {name: [] for name in pages}
     for turn in range(RERUNS):
         for name, page in pages.items():
-            taken[name].append(await page.change(2 + turn))
+            taken[name].append(await page.set_number("batch", 2 + turn))
             await asyncio.sleep(0.05)
     for page in pages.values():
-        await page.socket.close()
+        await page.close()
     return _medians(taken)
-
-
-class _Client:
-    """What a browser says to the server: open the page, change the batch."""
-
-    def __init__(self, socket: Any) -> None:
-        self.socket = socket
-        self.batch_id = ""
-        self.fragment_id = ""
-
-    @classmethod
-    async def open(cls, url: str) -> _Client:
-        address = url.replace("http", "ws") + "/_stcore/stream"
-        client = cls(await connect(address, subprotocols=["streamlit"], max_size=None))  # type: ignore[list-item]
-        ask = BackMsg()
-        ask.rerun_script.query_string = ""
-        await client._run(ask)
-        return client
-
-    async def change(self, batch: int) -> float:
-        """ms from asking for another batch to the end of the run."""
-        ask = BackMsg()
-        ask.rerun_script.fragment_id = self.fragment_id
-        state = ask.rerun_script.widget_states.widgets.add(id=self.batch_id)
-        state.double_value = batch
-        started = time.perf_counter()
-        await self._run(ask)
-        return (time.perf_counter() - started) * 1000
-
-    async def _run(self, ask: BackMsg) -> None:
-        """Ask for a run and read until it is complete; a run that asks for another is not."""
-        await self.socket.send(ask.SerializeToString())
-        while True:
-            answer = ForwardMsg()
-            answer.ParseFromString(await asyncio.wait_for(self.socket.recv(), 60))
-            self._note(answer)
-            if answer.WhichOneof("type") == "script_finished" and answer.script_finished in DONE:
-                return
-
-    def _note(self, answer: ForwardMsg) -> None:
-        """The batch's widget and the fragment it is in."""
-        widget = answer.delta.new_element.number_input.id
-        if widget.endswith("-batch"):
-            self.batch_id, self.fragment_id = widget, answer.delta.fragment_id
-
-
-DONE = (
-    ForwardMsg.ScriptFinishedStatus.FINISHED_SUCCESSFULLY,
-    ForwardMsg.ScriptFinishedStatus.FINISHED_FRAGMENT_RUN_SUCCESSFULLY,
-)
 
 
 def sessions() -> dict[str, float]:
@@ -332,13 +280,13 @@ def sessions() -> dict[str, float]:
 
 
 async def _open_sessions(url: str, pid: int) -> tuple[float, float]:
-    opened: list[_Client] = []
+    opened: list[Visitor] = []
     after: list[float] = []
     for _ in range(SESSIONS):
-        opened.append(await _Client.open(url))
+        opened.append(await Visitor.open(url))
         after.append(_rss_mb(pid))
-    for client in opened:
-        await client.socket.close()
+    for visitor in opened:
+        await visitor.close()
     return after[0], after[-1]
 
 

@@ -21,7 +21,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ui import inputs
-from ui.text import use_language
+from ui.text import Language, language, use_language
 
 SIDEBAR_SHOWS = "sidebar_shows"
 """Where a session keeps what its sidebar was last drawn with."""
@@ -61,7 +61,7 @@ def draw() -> None:
         return
     st.session_state.pop(SIDEBAR_SHOWS, None)
     asked = inputs.read(page.cards)
-    _middle(page)
+    _middle(page, language())
     inputs.sidebar()
     held = inputs.read(page.cards)
     if held != asked:
@@ -70,11 +70,11 @@ def draw() -> None:
 
 
 @st.fragment
-def _middle(page: JobPage) -> None:
+def _middle(page: JobPage, lang: Language) -> None:
     """The page without its sidebar; `alone` if only this runs, since an input in it changed."""
     alone = SIDEBAR_SHOWS in st.session_state
     if alone:
-        use_language(st.session_state["lang"])
+        use_language(lang)
         inputs.read(page.cards)
     asked = inputs.known()
     _top.set(st.container())

@@ -309,7 +309,7 @@ def take_away(comparison: Comparison) -> None:
 
 def share_link(link: str) -> None:
     """The link that shows this page to others, ready to be copied."""
-    st.caption(f"{t('calculator.share_link')}. {t('calculator.share_caption')}")
+    st.caption(t("calculator.share_caption"))
     st.code(link, language=None, wrap_lines=False)
 
 

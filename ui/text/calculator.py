@@ -142,10 +142,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     "notes_title": ("Notes", "说明"),
     "figures_title": ("All figures as a table", "全部数据（表格）"),
     "share_title": ("Share and export", "分享与导出"),
-    "share_link": ("Link to this very page", "本页链接"),
     "share_caption": (
-        "Holds every input, and the versions of model and data.",
-        "包含全部输入以及模型与数据版本。",
+        "Link to this very page. Holds every input, and the versions of model and data.",
+        "本页链接：包含全部输入以及模型与数据版本。",
     ),
     "commands": (
         "The same on the command line, and the run that would measure it",
