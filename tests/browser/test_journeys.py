@@ -140,6 +140,10 @@ def test_export_takes_the_figures_away(visit: Visit) -> None:
     with page.expect_download() as download:
         page.get_by_role("button", name="Job (YAML)").click()
     assert "batch: 4" in download.value.path().read_text()
+    page.locator("[data-testid='stVegaLiteChart']").first.hover()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download as PNG").first.click()
+    assert download.value.path().read_bytes().startswith(b"\x89PNG")
 
 
 def test_inputs_are_kept_on_the_way_to_all_cards_and_back(visit: Visit) -> None:

@@ -155,8 +155,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     "download_markdown": ("Summary (Markdown)", "摘要（Markdown）"),
     "markdown_preview": ("Summary to paste into an issue", "可粘贴到 issue 的摘要"),
     "charts_note": (
-        "Each chart can be saved as PNG or SVG from the menu at its upper right corner.",
-        "每张图右上角菜单可另存为 PNG 或 SVG。",
+        "The buttons at the upper right corner of a chart save it as PNG or copy it as Vega-Lite, which "
+        "[Vega's editor](https://vega.github.io/editor) turns into SVG.",
+        "图右上角的按钮可将其存为 PNG，或复制 Vega-Lite 代码，在 [Vega 编辑器](https://vega.github.io/editor) 中导出 SVG。",
     ),
     "wrong_figure": (
         "Did your card do something else? [Tell us]({link}): the form opens with this job filled in.",
