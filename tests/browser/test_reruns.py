@@ -8,8 +8,12 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from playwright.sync_api import Page, expect
 
+from calc.compare import compare
+from calc.job import Job
+from calc.words import render
 from tests.browser.conftest import Visit, settle
 from tests.browser.test_journeys import set_batch, verdict
+from ui.data import data
 
 pytestmark = pytest.mark.browser
 
@@ -93,3 +97,21 @@ def test_what_is_folded_is_made_when_it_is_opened(visit: Visit) -> None:
     expect(page.get_by_text("python -m bench run").first).to_be_visible()
     set_batch(page, 5)
     expect(page.get_by_text("--batch 5").first).to_be_visible()
+
+
+def test_a_burst_of_changes_ends_with_the_answer_to_the_last(visit: Visit) -> None:
+    page = visit("/")
+    box = page.locator(".st-key-batch input")
+    box.focus()
+    for _ in range(12):
+        page.keyboard.press("ArrowUp")
+    page.locator(".st-key-price_kind").get_by_text("spot", exact=True).click()
+    box.focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowDown")
+    code = page.locator("[data-testid='stCode'] code").first
+    expect(code).to_contain_text("batch=15")
+    expect(code).to_contain_text("price_kind=spot")
+    settle(page)
+    job = Job(batch=15, price_kind="spot")
+    assert verdict(page) == render(compare(job, data()).verdict)
