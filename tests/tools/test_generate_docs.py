@@ -54,7 +54,8 @@ def test_only_commands_of_clipfit_are_run(command: str) -> None:
         generate_docs.part(f"output: {command}", "")
 
 
-def test_unknown_parts_and_failing_commands_are_named() -> None:
+def test_unknown_parts_and_failing_commands_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(generate_docs.DATA_ONLY, raising=False)
     with pytest.raises(ValueError, match="generated part is 'x'; allowed are cards, prices"):
         generate_docs.part("x", "")
     with pytest.raises(ValueError, match="failed with code 2"):

@@ -145,9 +145,11 @@ def test_the_page_shows_problems_as_code_and_never_as_html() -> None:
 
 def test_the_page_takes_the_example_of_the_readme() -> None:
     tree = example()
-    app = uploaded(page(), name_of(tree), dump(tree).encode())
+    app = page()
+    charts = len(app.get("vega_lite_chart"))
+    app = uploaded(app, name_of(tree), dump(tree).encode())
     assert [text.value for text in app.success] == ["This file passes every check."]
-    assert len(app.get("vega_lite_chart")) == 3  # published, and the file's memory and time
+    assert len(app.get("vega_lite_chart")) == charts + 2  # the file's memory and time
     assert app.get("link_button")[0].proto.url.endswith("/runs/rtx-4090-24gb")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 from calc.compare import compare
 from calc.job import Job
@@ -38,5 +39,6 @@ async def visit_together(url: str) -> None:
 
 
 def test_nobody_gets_somebody_elses_answer() -> None:
-    with serve() as served:
-        asyncio.run(visit_together(served.url))
+    """In a thread of its own: Playwright keeps an event loop running in this one."""
+    with serve() as served, ThreadPoolExecutor(1) as thread:
+        thread.submit(lambda: asyncio.run(visit_together(served.url))).result()
