@@ -18,12 +18,15 @@ from typing import Any
 
 from bench import agreement, run_rules
 from bench.agreement import Agreement, Effect
-from bench.run_rules import Findings, Report
+from bench.run_rules import Findings
 from calc import measurements, runs
 from calc.card import Card
 from calc.measurements import ROOT, DataError
+from calc.problem import Problem
 from calc.profile import ModelProfile
 from calc.runs import Measured, Run, Stored
+from calc.schema import Report
+from calc.words import Message
 
 MAX_RUN_BYTES = 400_000
 """A run of 500 rows, the largest a preset makes, has about 300 kB."""
@@ -164,14 +167,15 @@ def check_file(path: Path, context: Context) -> Checked:
     findings = Findings([], [])
     try:
         if path.stat().st_size > MAX_RUN_BYTES:
-            size = f"has {path.stat().st_size} bytes; allowed are {MAX_RUN_BYTES}"
-            raise DataError([f"{label}: {size}; split the run by model or precision"])
+            size = {"n": path.stat().st_size, "most": MAX_RUN_BYTES}
+            raise DataError([Problem(label, "", Message("problem_too_large", size))])
         tree = measurements.read_tree(path, label)
         run = measurements.record_of(Run, tree, label)
     except DataError as error:
         return Checked(label, None, Findings(list(error.problems), []))
     except OSError as error:
-        return Checked(label, None, Findings([f"{label}: cannot be read: {error.strerror}"], []))
+        what = Message("problem_unreadable_file", {"reason": error.strerror})
+        return Checked(label, None, Findings([Problem(label, "", what)], []))
     return check_run(path, tree, run, context, findings)
 
 
@@ -187,7 +191,7 @@ def check_run(path: Path, tree: Any, run: Run, context: Context, findings: Findi
     label = _label(path, context.root)
     report, warn = findings.reporter(label), findings.reporter(label, warning=True)
     place = path.resolve()
-    _check_name(place, tree, context, findings.problems, label)
+    _check_name(place, tree, context, report)
     run_rules.check_text(tree, report)
     run_rules.check_provenance(run, context.today, report, warn)
     if run.environment.device == "cpu":
@@ -208,9 +212,10 @@ def _known_card(run: Run, context: Context, report: Report) -> Card | None:
     """The run's card, if it and the model are known; reports what is not."""
     card = context.cards.get(run.card)
     if run.model not in context.models:
-        report("model", f"is {run.model!r}; allowed are {', '.join(context.models) or 'none yet'}")
+        known = context.models or Message("problem_none_yet")
+        report("model", Message("problem_model", {"model": run.model, "allowed": known}))
     if card is None:
-        report("card", f"is {run.card!r}; add it to measurements/cards.yaml in the same change")
+        report("card", Message("problem_card", {"card": run.card}))
     return card
 
 
@@ -220,25 +225,21 @@ def _place_in_runs(place: Path, context: Context) -> str | None:
     return place.relative_to(folder).as_posix() if place.is_relative_to(folder) else None
 
 
-def _check_name(place: Path, tree: Any, context: Context, problems: list[str], label: str) -> None:
+def _check_name(place: Path, tree: Any, context: Context, report: Report) -> None:
     wanted = runs.file_name(tree)
     inside = _place_in_runs(place, context)
     right = place.name == Path(wanted).name if inside is None else inside == wanted
     if not right:
-        problems.append(
-            f"{label}: is not called by its content; it belongs at measurements/runs/{wanted} "
-            "(a file that was edited by hand gets another name: leave it as bench wrote it)"
-        )
+        report("", Message("problem_name", {"wanted": wanted}))
 
 
 def _check_band(run: Run, rows: Iterable[Agreement], report: Report, warn: Report) -> None:
     outside = [row for row in rows if row.outside]
     if outside and run.review == "none":
-        point = describe(outside[0].measured)
-        what = f"is none, but {len(outside)} rows lie outside the band, such as {point}"
-        report("review", f"{what}; allowed is pending (`python -m bench submit` writes it)")
+        what = {"n": len(outside), "point": describe(outside[0].measured)}
+        report("review", Message("problem_band", what))
     if run.review == "pending" and not outside:
-        warn("review", "is pending, but every row lies inside the band")
+        warn("review", Message("problem_needless_pending"))
 
 
 def _check_duplicates(run: Run, own: str, context: Context, report: Report) -> None:
@@ -248,7 +249,7 @@ def _check_duplicates(run: Run, own: str, context: Context, report: Report) -> N
         others = (other for other in context.by_point.get(one.key, ()) if other.file != own)
         copied = next((other for other in others if _is_copy(one, other)), None)
         if copied is not None:
-            report(f"rows[{index}]", f"is the same measurement as one in {copied.file}")
+            report(f"rows[{index}]", Message("problem_copied", {"file": copied.file}))
 
 
 def _is_copy(one: Measured, other: Measured) -> bool:

@@ -57,7 +57,7 @@ def who(text: str) -> str:
     'anna-k'
     """
     problems: list[str] = []
-    schema.plan(Who).build(text.lower(), "", lambda where, what: problems.append(what))
+    schema.plan(Who).build(text.lower(), "", lambda where, what: problems.append(str(what)))
     if problems:
         raise argparse.ArgumentTypeError(problems[0])
     return text.lower()

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from bench.environment import card_name
 from calc.card import Card
+from calc.problem import Problem, reporter
 from calc.profile import ModelProfile, NotTraced, point
 from calc.runs import Measured, Row, Run, job_of
-from calc.schema import shown
+from calc.schema import Report, shown
+from calc.words import Message
 
 FIRST_DAY = datetime.date(2023, 3, 15)
 """PyTorch 2.0, the oldest version `bench` runs on."""
@@ -30,20 +32,17 @@ CONSISTENT = 0.02
 FALLS = 0.97
 """Allocated memory that falls with a larger batch by more than 3 % is odd."""
 
-Report = Callable[[str, str], None]
-
 
 @dataclass(frozen=True, slots=True)
 class Findings:
     """What was found in one file: problems refuse it, warnings are for the reviewer."""
 
-    problems: list[str]
-    warnings: list[str]
+    problems: list[Problem]
+    warnings: list[Problem]
 
     def reporter(self, label: str, warning: bool = False) -> Report:
         """A function that notes what is wrong at a path of this file."""
-        notes = self.warnings if warning else self.problems
-        return lambda path, what: notes.append(f"{label}: {path}: {what}")
+        return reporter(label, self.warnings if warning else self.problems)
 
 
 # --- Text -----------------------------------------------------------------------------------------
@@ -61,15 +60,15 @@ def check_text(tree: Any, report: Report) -> None:
     """No HTML, no links but https, nothing invisible, no paths or addresses of a person."""
     for path, text in texts(tree):
         if found := _HTML.search(text):
-            report(path, f"has HTML ({found[0]}); allowed is plain text")
+            report(path, Message("problem_html", {"found": found[0]}))
         if (found := _LINK.search(text)) and found[0] != "https://":
-            report(path, f"has a link that begins with {found[0]}; allowed are links with https://")
+            report(path, Message("problem_link", {"start": found[0]}))
         if found := _HIDDEN.search(text):
-            report(path, f"has the invisible character U+{ord(found[0]):04X}; take it out")
+            report(path, Message("problem_invisible", {"code": ord(found[0])}))
         if found := _HOST_PATH.search(text):
-            report(path, f"names a path of your machine ({shown(found[1])}); shorten it to a name")
+            report(path, Message("problem_path", {"path": shown(found[1])}))
         if _ADDRESS.search(text):
-            report(path, "has an e-mail address; take it out")
+            report(path, Message("problem_mail"))
 
 
 def texts(tree: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -93,41 +92,46 @@ def check_provenance(run: Run, today: datetime.date, report: Report, warn: Repor
     _check_date(run.date, today, report)
     environment = run.environment
     if environment.device != "cuda":
-        report("environment.device", "is 'cpu'; runs on a CPU are for trying out, allowed is cuda")
+        report("environment.device", Message("problem_cpu"))
         return
     for name in ("gpu", "memory_total_gib", "driver", "cuda"):
         if not getattr(environment, name):
-            report(f"environment.{name}", "is not given; a run on a GPU states it")
+            report(f"environment.{name}", Message("problem_not_given"))
     for name in ("power_limit_w", "other_used_mib"):
         if getattr(environment, name) is None:
-            warn(f"environment.{name}", "is not given; install nvidia-ml-py to record it")
+            warn(f"environment.{name}", Message("problem_not_recorded"))
     if run.calibration is None:
-        warn("calibration", "is not given; odd cards cannot be told from it")
+        warn("calibration", Message("problem_no_calibration"))
     if environment.other_processes:
-        warn("environment.other_processes", f"{environment.other_processes} others used the card")
+        others = {"n": environment.other_processes}
+        warn("environment.other_processes", Message("problem_others", others))
 
 
 def _check_date(text: str, today: datetime.date, report: Report) -> None:
     try:
         day = datetime.date.fromisoformat(text)
     except ValueError:
-        report("date", f"is {shown(text)}; allowed are days of the calendar, yyyy-mm-dd")
+        report("date", Message("problem_no_such_day", {"date": shown(text)}))
         return
     if not FIRST_DAY <= day <= today + CLOCKS_APART:
-        report("date", f"is {day}; allowed is from {FIRST_DAY} to today, {today}")
+        days = {"day": day, "first": FIRST_DAY, "today": today}
+        report("date", Message("problem_day", days))
 
 
 def check_card(run: Run, card: Card, report: Report, warn: Report) -> None:
     """That the card is the one it is said to be, and runs as such a card does."""
     environment = run.environment
     total_gib = environment.memory_total_gib
-    if total_gib and not 0.85 * card.marketed_gb <= total_gib <= 1.02 * card.marketed_gb:
-        allowed = f"{0.85 * card.marketed_gb:g} to {1.02 * card.marketed_gb:g} for {card.name}"
-        report("environment.memory_total_gib", f"is {total_gib:g}; allowed are {allowed}")
+    low, high = 0.85 * card.marketed_gb, 1.02 * card.marketed_gb
+    if total_gib and not low <= total_gib <= high:
+        what = {"total": total_gib, "low": low, "high": high, "card": card.name}
+        report("environment.memory_total_gib", Message("problem_total", what))
     named = card_name(environment.gpu or "", total_gib or 0.0)
     if environment.gpu and named != card.name:
-        known = "no card of cards.yaml" if named == environment.gpu else named
-        report("environment.gpu", f"is {shown(environment.gpu)}, which is {known}, not {card.name}")
+        given = {"gpu": shown(environment.gpu), "named": named, "card": card.name}
+        unknown = named == environment.gpu
+        key = "problem_unknown_gpu" if unknown else "problem_other_gpu"
+        report("environment.gpu", Message(key, given))
     if run.calibration is not None:
         _check_calibration(run, card, report, warn)
 
@@ -143,10 +147,11 @@ def _check_calibration(run: Run, card: Card, report: Report, warn: Report) -> No
         if got is None or peak is None:
             continue
         if got > ABOVE_PEAK * peak:
-            allowed = f"at most {ABOVE_PEAK * peak:.4g}, {ABOVE_PEAK} x the peak of {card.name}"
-            report(f"calibration.{name}", f"is {got:g}; allowed is {allowed}")
+            what = {"got": got, "most": ABOVE_PEAK * peak, "factor": ABOVE_PEAK, "card": card.name}
+            report(f"calibration.{name}", Message("problem_fast_card", what))
         elif got < ODD_CARD * peak:
-            warn(f"calibration.{name}", f"is {got:g}, only {got / peak:.0%} of the peak")
+            slow = {"got": got, "share": got / peak}
+            warn(f"calibration.{name}", Message("problem_slow_card", slow))
 
 
 # --- Physics --------------------------------------------------------------------------------------
@@ -166,22 +171,23 @@ def check_rows(
         if card is not None and profile is not None:
             _check_peak(Measured("", run, row), card, profile, where, report)
         if row.point in seen:
-            report(where, f"measures the same point as rows[{seen[row.point]}]; keep one of them")
+            report(where, Message("problem_same_point", {"first": seen[row.point]}))
         seen.setdefault(row.point, index)
     _check_growth(run, warn)
 
 
 def _check_status(row: Row, where: str, report: Report) -> None:
+    status = {"status": row.status}
     for name in ("time", "memory"):
         given = getattr(row, name) is not None
         if row.status in ("ok", "unstable") and not given:
-            report(f"{where}.{name}", f"is missing; a row with status {row.status} has it")
+            report(f"{where}.{name}", Message("problem_status_needs", status))
         if row.status in ("oom", "failed") and row.time is not None and name == "time":
-            report(f"{where}.{name}", f"is given; a row with status {row.status} has none")
+            report(f"{where}.{name}", Message("problem_status_has_none", status))
     if row.status == "failed" and not row.note:
-        report(f"{where}.note", "is missing; a failed row says why")
+        report(f"{where}.note", Message("problem_no_note"))
     if row.oom is not None and row.status != "oom":
-        report(f"{where}.oom", f"is given; the status is {row.status}")
+        report(f"{where}.oom", Message("problem_status", status))
 
 
 def _check_memory(row: Row, card_gib: float | None, where: str, report: Report) -> None:
@@ -194,11 +200,13 @@ def _check_memory(row: Row, card_gib: float | None, where: str, report: Report) 
         reserved = getattr(memory, f"{first}reserved_mib")
         path = f"{where}.memory.{first}reserved_mib"
         if allocated > reserved + ROUNDING_MIB:
-            report(path, f"is {reserved:g}; allowed is at least what is allocated, {allocated:g}")
+            what = {"reserved": reserved, "allocated": allocated}
+            report(path, Message("problem_reserved_low", what))
         if reserved > limit_gib * 1024 + ROUNDING_MIB:
-            report(path, f"is {reserved:g}; allowed is at most the card's {limit_gib * 1024:.0f}")
+            what = {"reserved": reserved, "limit": limit_gib * 1024}
+            report(path, Message("problem_reserved_high", what))
     if row.status in ("ok", "unstable") and memory.allocated_mib <= 0:
-        report(f"{where}.memory.allocated_mib", "is 0; training takes memory")
+        report(f"{where}.memory.allocated_mib", Message("problem_no_memory"))
 
 
 def _check_time(row: Row, where: str, report: Report) -> None:
@@ -207,22 +215,23 @@ def _check_time(row: Row, where: str, report: Report) -> None:
         return
     path = f"{where}.time"
     if not 0 < time.p10_ms <= time.median_ms <= time.p90_ms:
-        given = f"{time.p10_ms:g} / {time.median_ms:g} / {time.p90_ms:g}"
-        report(f"{path}.median_ms", f"p10 / median / p90 are {given}; allowed is 0 < rising")
+        given = {"p10": time.p10_ms, "median": time.median_ms, "p90": time.p90_ms}
+        report(f"{path}.median_ms", Message("problem_percentiles", given))
         return
     clips_per_s = row.clips_per_step / time.median_ms * 1000
     if abs(time.clips_per_s - clips_per_s) > CONSISTENT * clips_per_s:
-        allowed = f"batch x accumulation x gpus / median = {clips_per_s:.4g}"
-        report(f"{path}.clips_per_s", f"is {time.clips_per_s:g}; allowed is {allowed} within 2 %")
-    parts = [part for part in (time.forward_ms, time.backward_ms, time.optimizer_ms) if part]
-    if sum(parts) > (1 + 3 * CONSISTENT) * time.p90_ms:
-        report(f"{path}.forward_ms", f"the parts take {sum(parts):.4g} ms, longer than the step")
+        clips = {"given": time.clips_per_s, "right": clips_per_s}
+        report(f"{path}.clips_per_s", Message("problem_clips", clips))
+    parts = sum(part for part in (time.forward_ms, time.backward_ms, time.optimizer_ms) if part)
+    if parts > (1 + 3 * CONSISTENT) * time.p90_ms:
+        report(f"{path}.forward_ms", Message("problem_parts", {"parts": parts}))
 
 
 def _check_load(row: Row, limit_w: float | None, where: str, report: Report) -> None:
     power_w = row.load.power_w if row.load else None
     if power_w and limit_w and power_w > 1.15 * limit_w:
-        report(f"{where}.load.power_w", f"is {power_w:g}; the card's limit is {limit_w:g}")
+        what = Message("problem_power", {"power": power_w, "limit": limit_w})
+        report(f"{where}.load.power_w", what)
 
 
 def _check_peak(
@@ -233,8 +242,9 @@ def _check_peak(
         return
     least_ms = 1000 * (least_step_s(one, card, profile) or 0.0) / ABOVE_PEAK
     if 0 < one.row.time.median_ms < least_ms:
-        allowed = f"at least {least_ms:.4g}: the work at {ABOVE_PEAK} x the peak of {card.name}"
-        report(f"{where}.time.median_ms", f"is {one.row.time.median_ms:g}; allowed is {allowed}")
+        limit = {"least": least_ms, "factor": ABOVE_PEAK, "card": card.name}
+        what = Message("problem_fast_step", {"median": one.row.time.median_ms, **limit})
+        report(f"{where}.time.median_ms", what)
 
 
 def least_step_s(one: Measured, card: Card, profile: ModelProfile) -> float | None:
@@ -272,5 +282,5 @@ def _check_growth(run: Run, warn: Report) -> None:
         ladder.sort()
         for (small, less), (large, more) in pairwise(ladder):
             if more < FALLS * less:
-                what = f"falls from {less:g} MiB at batch {small} to {more:g} at batch {large}"
-                warn("rows", f"allocated memory {what}")
+                what = {"less": less, "small": small, "more": more, "large": large}
+                warn("rows", Message("problem_falls", what))

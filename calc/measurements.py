@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from calc import strict_yaml
 from calc.card import Card, Price, Purchase, Rate, Sourced
+from calc.problem import Problem, reporter
 from calc.profile import (
     AllocatorRatio,
     Line,
@@ -29,19 +30,20 @@ from calc.profile import (
     Work,
 )
 from calc.runs import Run, RunBook, Stored, book
-from calc.schema import Pattern, build
+from calc.schema import Pattern, Report, build
+from calc.words import Message
 
 ROOT = Path(__file__).resolve().parent.parent / "measurements"
 VERSION_DIGITS = 8
 
 T = TypeVar("T")
-Https = Annotated[str, Pattern(r"https://[^\s<>\"]+", "an https:// address")]
+Https = Annotated[str, Pattern(r"https://[^\s<>\"]+", Message("problem_https"))]
 
 
 class DataError(ValueError):
     """Every problem found, one a line."""
 
-    def __init__(self, problems: Iterable[str]) -> None:
+    def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(self.problems))
 
@@ -146,19 +148,21 @@ def read_tree(path: Path, label: str = "") -> Any:
         with path.open("rb") as file:
             return tree_of(file.read(strict_yaml.MAX_BYTES + 1), label)
     except OSError as error:
-        raise DataError([f"{label}: cannot be read: {error.strerror}"]) from None
+        what = Message("problem_unreadable_file", {"reason": error.strerror})
+        raise DataError([Problem(label, "", what)]) from None
 
 
 def tree_of(content: bytes, label: str) -> Any:
     """The plain tree in the bytes of a file, one that somebody uploads for instance."""
     if len(content) > strict_yaml.MAX_BYTES:
-        raise DataError([f"{label}: is too long; allowed are {strict_yaml.MAX_BYTES} bytes"])
+        what = Message("problem_too_long", {"most": strict_yaml.MAX_BYTES})
+        raise DataError([Problem(label, "", what)])
     try:
         return strict_yaml.parse(content.decode("utf-8"))
     except UnicodeDecodeError:
-        raise DataError([f"{label}: is not text in UTF-8; save it as UTF-8"]) from None
+        raise DataError([Problem(label, "", Message("problem_not_text"))]) from None
     except strict_yaml.YamlError as error:
-        raise DataError([f"{label}: {error}"]) from None
+        raise DataError([Problem(label, "", error.message)]) from None
 
 
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
@@ -181,12 +185,8 @@ def migrated(kind: type, tree: Any) -> Any:
 def record_of(kind: type[T], tree: Any, label: str) -> T:
     """The record in a tree, brought to today's format first; DataError with all its problems."""
     tree = migrated(kind, tree)
-    problems: list[str] = []
-
-    def report(field: str, what: str) -> None:
-        problems.append(f"{label}: {field}: {what}" if field else f"{label}: {what}")
-
-    built = build(kind, tree, report)
+    problems: list[Problem] = []
+    built = build(kind, tree, reporter(label, problems))
     if built is None:
         raise DataError(problems)
     return built
@@ -215,12 +215,16 @@ def load_cards(root: Path = ROOT) -> Mapping[str, Card]:
     """Cards by name, in the order of the file; sources are addresses."""
     path = root / "cards.yaml"
     file = _read(CardFile, path, root)
-    problems: list[str] = []
+    problems: list[Problem] = []
+    report = reporter(label_of(path, root), problems)
     cards = [
-        _with_addresses(card, file.sources, f"{label_of(path, root)}: cards[{index}]", problems)
+        _with_addresses(card, file.sources, f"cards[{index}]", report)
         for index, card in enumerate(file.cards)
     ]
-    return _by_name(cards, "name", label_of(path, root), problems)
+    found = _by_name(cards, "name", report)
+    if problems:
+        raise DataError(problems)
+    return found
 
 
 @cache
@@ -228,65 +232,65 @@ def load_prices(root: Path = ROOT) -> Mapping[str, Price]:
     """Prices by card name; sources are addresses."""
     path = root / "prices.yaml"
     file = _read(PriceFile, path, root)
-    problems: list[str] = []
+    problems: list[Problem] = []
+    report = reporter(label_of(path, root), problems)
     prices = [
-        _with_addresses(price, file.sources, f"{label_of(path, root)}: prices[{index}]", problems)
+        _with_addresses(price, file.sources, f"prices[{index}]", report)
         for index, price in enumerate(file.prices)
     ]
     known = load_cards(root)
-    problems += [
-        f"{label_of(path, root)}: {price.card} is not in cards.yaml; add it there first"
-        for price in prices
-        if price.card not in known
-    ]
-    return _by_name(prices, "card", label_of(path, root), problems)
-
-
-def _by_name(records: list[T], key: str, label: str, problems: list[str]) -> Mapping[str, T]:
-    found: dict[str, T] = {}
-    for record in records:
-        name = getattr(record, key)
-        if name in found:
-            problems.append(f"{label}: {name} stands twice")
-        found[name] = record
+    for price in prices:
+        if price.card not in known:
+            report("", Message("problem_price_card", {"card": price.card}))
+    found = _by_name(prices, "card", report)
     if problems:
         raise DataError(problems)
     return found
 
 
-def _with_addresses(record: T, sources: Mapping[str, Source], where: str, problems: list[str]) -> T:
+def _by_name(records: list[T], key: str, report: Report) -> Mapping[str, T]:
+    found: dict[str, T] = {}
+    for record in records:
+        name = getattr(record, key)
+        if name in found:
+            report("", Message("problem_twice", {"name": name}))
+        found[name] = record
+    return found
+
+
+def _with_addresses(record: T, sources: Mapping[str, Source], where: str, report: Report) -> T:
     """The record with the addresses of its sources in place of their keys."""
     changes: dict[str, Any] = {}
     for field in dataclasses.fields(record):  # type: ignore[arg-type]
         value = getattr(record, field.name)
         if isinstance(value, (Sourced, Purchase)) and value.source:
             changes[field.name] = dataclasses.replace(
-                value, source=_address(value.source, sources, f"{where}.{field.name}", problems)
+                value, source=_address(value.source, sources, f"{where}.{field.name}", report)
             )
         elif field.name == "source":
-            changes["source"] = _address(value, sources, f"{where}.source", problems)
+            changes["source"] = _address(value, sources, f"{where}.source", report)
         elif isinstance(value, Rate):
             addresses = [
-                _address(key, sources, f"{where}.{field.name}", problems) for key in value.sources
+                _address(key, sources, f"{where}.{field.name}", report) for key in value.sources
             ]
             changes[field.name] = dataclasses.replace(value, sources=tuple(addresses))
         elif isinstance(value, tuple):
             changes[field.name] = tuple(
-                _with_source(item, sources, f"{where}.{field.name}", problems) for item in value
+                _with_source(item, sources, f"{where}.{field.name}", report) for item in value
             )
     return dataclasses.replace(record, **changes)  # type: ignore[type-var]
 
 
-def _with_source(item: Any, sources: Mapping[str, Source], where: str, problems: list[str]) -> Any:
+def _with_source(item: Any, sources: Mapping[str, Source], where: str, report: Report) -> Any:
     if not isinstance(item, Purchase):
         return item
-    return dataclasses.replace(item, source=_address(item.source, sources, where, problems))
+    return dataclasses.replace(item, source=_address(item.source, sources, where, report))
 
 
-def _address(key: str, sources: Mapping[str, Source], where: str, problems: list[str]) -> str:
+def _address(key: str, sources: Mapping[str, Source], where: str, report: Report) -> str:
     if key in sources:
         return sources[key].url
-    problems.append(f"{where}: source {key!r} is not in the list at the top of the file")
+    report(where, Message("problem_source", {"key": key}))
     return key
 
 
@@ -303,13 +307,14 @@ def model_ids(root: Path = ROOT) -> tuple[str, ...]:
 def load_profile(model: str, root: Path = ROOT) -> ModelProfile:
     """The traced profile of a model; only its file is read."""
     if model not in model_ids(root):
-        known = ", ".join(model_ids(root)) or "none yet"
-        raise DataError([f"model is {model!r}; allowed are {known}"])
+        known = model_ids(root) or Message("problem_none_yet")
+        unknown = Message("problem_no_profile", {"model": model, "allowed": known})
+        raise DataError([Problem("", "", unknown)])
     path = root / "models" / f"{model}.yaml"
     file = _read(ProfileFile, path, root)
     if file.model != model:
-        what = f"model: is {file.model!r}; the file is called {model}.yaml"
-        raise DataError([f"{label_of(path, root)}: {what}"])
+        what = Message("problem_profile_name", {"model": file.model, "stem": model})
+        raise DataError([Problem(label_of(path, root), "model", what)])
     return _profile(file)
 
 
@@ -327,7 +332,7 @@ def load_runs(root: Path = ROOT) -> tuple[Stored, ...]:
     """Every measured run, with its review state; all problems of all files at once."""
     accepted = _accepted(root)
     stored: list[Stored] = []
-    problems: list[str] = []
+    problems: list[Problem] = []
     with _without_collection():
         for path in run_paths(root):
             try:
@@ -402,9 +407,9 @@ def load(root: Path = ROOT) -> Data:
     )
 
 
-def problems(root: Path = ROOT) -> list[str]:
+def problems(root: Path = ROOT) -> list[Problem]:
     """What is wrong anywhere in `measurements/`; empty if nothing is."""
-    found: list[str] = []
+    found: list[Problem] = []
     readers: list[Callable[[], object]] = [
         lambda: load_cards(root), lambda: load_prices(root), lambda: load_runs(root),
         *(lambda model=model: load_profile(model, root) for model in model_ids(root)),

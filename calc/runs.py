@@ -20,16 +20,13 @@ from calc.card import slug
 from calc.estimate import Range
 from calc.job import Job
 from calc.schema import Bounds, Pattern, Size
+from calc.words import Message
 
-Date = Annotated[str, Pattern(r"20[0-9]{2}-[01][0-9]-[0-3][0-9]", "a date, yyyy-mm-dd")]
+Date = Annotated[str, Pattern(r"20[0-9]{2}-[01][0-9]-[0-3][0-9]", Message("problem_date"))]
 Who = Annotated[
-    str,
-    Pattern(
-        r"[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9])){0,38}",
-        "a GitHub handle in lower case (letters, digits, single hyphens), or anonymous",
-    ),
+    str, Pattern(r"[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9])){0,38}", Message("problem_who"))
 ]
-ModelId = Annotated[str, Pattern(r"[a-z0-9]+(?:-[a-z0-9]+)*", "a model id, as in video-swin-t")]
+ModelId = Annotated[str, Pattern(r"[a-z0-9]+(?:-[a-z0-9]+)*", Message("problem_model_id"))]
 Gib = Annotated[float, Bounds(0, 4096)]
 Mib = Annotated[float, Bounds(0, 4_194_304)]
 Ms = Annotated[float, Bounds(0, 86_400_000)]

@@ -19,9 +19,10 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from calc.card import Sourced
 from calc.profile import Line, Setting, Work
+from calc.words import Message
 
 T = TypeVar("T")
-Report = Callable[[str, str], None]
+Report = Callable[[str, Message], None]
 """Called with the path of a field and what is wrong with it."""
 
 ROWS: tuple[type, ...] = (Line, Setting, Work)
@@ -44,7 +45,7 @@ class Pattern:
     """Form of a text, and the same in words."""
 
     regex: str
-    words: str
+    words: Message | str = dataclasses.field(hash=False)  # a Message cannot be hashed
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Size:
 class Plan:
     """How to build one type: `build(value, path, report)` and `json_schema()`."""
 
-    words = "anything"
+    words: Message | str = Message("problem_anything")
 
     def build(self, value: Any, path: str, report: Report) -> Any:
         """The built value, or WRONG after a report."""
@@ -70,20 +71,21 @@ class Plan:
 
     def refuse(self, value: Any, path: str, report: Report) -> Any:
         """Report a value of the wrong kind."""
-        report(path, f"is {shown(value)}; allowed is {self.words}")
+        what = {"value": shown(value), "allowed": self.words}
+        report(path, Message("problem_kind", what))
         return WRONG
 
 
-def shown(value: Any) -> str:
+def shown(value: Any) -> Message | str:
     """A value in a message, never longer than a line.
 
-    >>> shown({"a": 1}), shown("x" * 99)[:12], shown(None)
-    ('a mapping', "'xxxxxxxxxxx", 'null')
+    >>> [str(shown(value))[:12] for value in ({"a": 1}, "x" * 99, None)]
+    ['a mapping', "'xxxxxxxxxxx", 'null']
     """
     if value is None:
         return "null"
     if isinstance(value, (dict, list)):
-        return "a mapping" if isinstance(value, dict) else "a list"
+        return Message("problem_mapping" if isinstance(value, dict) else "problem_list")
     if isinstance(value, bool):
         return str(value).lower()
     text = repr(value)
@@ -96,13 +98,13 @@ class Text(Plan):
     def __init__(self, pattern: Pattern | None = None) -> None:
         self.pattern = pattern
         self.match = re.compile(pattern.regex).fullmatch if pattern else None
-        self.words = pattern.words if pattern else "text"
+        self.words = pattern.words if pattern else Message("problem_text")
 
     def build(self, value: Any, path: str, report: Report) -> Any:
         if type(value) is not str:
             return self.refuse(value, path, report)
         if len(value) > MAX_TEXT:
-            report(path, f"has {len(value)} characters; allowed are {MAX_TEXT}")
+            report(path, Message("problem_characters", {"n": len(value), "most": MAX_TEXT}))
             return WRONG
         if self.match and not self.match(value):
             return self.refuse(value, path, report)
@@ -114,7 +116,7 @@ class Text(Plan):
         return {
             "type": "string",
             "pattern": f"^(?:{self.pattern.regex})$",
-            "description": self.pattern.words,
+            "description": str(self.pattern.words),
         }
 
 
@@ -126,8 +128,10 @@ class Number(Plan):
         self.bounds = bounds
         self.low = -math.inf if bounds is None else bounds.low
         self.high = math.inf if bounds is None else bounds.high
-        kind = "a whole number" if whole else "a number"
-        self.words = kind if bounds is None else f"{kind} from {bounds.low:g} to {bounds.high:g}"
+        self.words = Message("problem_whole" if whole else "problem_number")
+        if bounds:
+            limits = {"kind": self.words, "low": bounds.low, "high": bounds.high}
+            self.words = Message("problem_within", limits)
 
     def build(self, value: Any, path: str, report: Report) -> Any:
         kind = type(value)
@@ -147,7 +151,7 @@ class Number(Plan):
 class Flag(Plan):
     """true or false."""
 
-    words = "true or false"
+    words = Message("problem_flag")
 
     def build(self, value: Any, path: str, report: Report) -> Any:
         return value if type(value) is bool else self.refuse(value, path, report)
@@ -161,7 +165,9 @@ class Choice(Plan):
 
     def __init__(self, options: tuple[Any, ...]) -> None:
         self.options = options
-        self.words = " or ".join(str(option) for option in options)
+        self.words = str(options[0])
+        for option in options[1:]:
+            self.words = Message("problem_or", {"one": self.words, "other": str(option)})
 
     def build(self, value: Any, path: str, report: Report) -> Any:
         known = isinstance(value, (str, int)) and any(
@@ -178,7 +184,7 @@ class Optional(Plan):
 
     def __init__(self, inner: Plan) -> None:
         self.inner = inner
-        self.words = f"null or {inner.words}"
+        self.words = Message("problem_or_null", {"allowed": inner.words})
 
     def build(self, value: Any, path: str, report: Report) -> Any:
         return None if value is None else self.inner.build(value, path, report)
@@ -193,14 +199,14 @@ class List(Plan):
     def __init__(self, inner: Plan, size: Size | None = None) -> None:
         self.inner = inner
         self.size = size or Size(0, 100_000)
-        self.words = f"a list of {inner.words}"
+        self.words = Message("problem_list_of", {"allowed": inner.words})
 
     def build(self, value: Any, path: str, report: Report) -> Any:
         if type(value) is not list:
             return self.refuse(value, path, report)
         if not self.size.low <= len(value) <= self.size.high:
-            allowed = f"{self.size.low} to {self.size.high}"
-            report(path, f"has {len(value)} entries; allowed are {allowed}")
+            what = {"n": len(value), "low": self.size.low, "high": self.size.high}
+            report(path, Message("problem_entries", what))
             return WRONG
         build = self.inner.build
         built = [build(entry, f"{path}[{index}]", report) for index, entry in enumerate(value)]
@@ -213,7 +219,7 @@ class List(Plan):
 class Table(Plan):
     """A mapping from words to one kind."""
 
-    words = "a mapping"
+    words = Message("problem_mapping")
 
     def __init__(self, inner: Plan) -> None:
         self.inner = inner
@@ -232,9 +238,11 @@ class Table(Plan):
 class Row(Plan):
     """A fixed sequence of kinds: a dataclass written as a list, or a tuple of fixed length."""
 
-    def __init__(self, make: Callable[..., Any], names: tuple[str, ...], plans: list[Plan]) -> None:
-        self.make, self.names, self.plans = make, names, plans
-        self.words = f"a list [{', '.join(names)}]"
+    def __init__(
+        self, make: Callable[..., Any], names: tuple[Message | str, ...], plans: list[Plan]
+    ) -> None:
+        self.make, self.plans = make, plans
+        self.words = Message("problem_row", {"names": names})
 
     def build(self, value: Any, path: str, report: Report) -> Any:
         if type(value) is not list or len(value) != len(self.plans):
@@ -257,7 +265,7 @@ class Row(Plan):
 class Record(Plan):
     """A mapping with the fields of a dataclass; fields with a default may be left out."""
 
-    words = "a mapping"
+    words = Message("problem_mapping")
 
     def __init__(self, make: type) -> None:
         self.make = make
@@ -272,12 +280,13 @@ class Record(Plan):
         dot = f"{path}." if path else ""
         missing = [name for name in self.required if name not in value]
         for name in missing:
-            report(f"{dot}{name}", f"is missing; allowed is {self.plans[name].words}")
+            allowed = {"allowed": self.plans[name].words}
+            report(f"{dot}{name}", Message("problem_missing", allowed))
         built: dict[str, Any] = {}
         for key, entry in value.items():
             inner = self.plans.get(key)
             if inner is None:
-                report(f"{dot}{key[:60]}", f"is an unknown key{self._hint(key)}")
+                report(f"{dot}{key[:60]}", self._unknown(key))
             else:
                 built[key] = inner.build(entry, dot + key, report)
         wrong = missing or len(built) < len(value) or WRONG in built.values()
@@ -287,12 +296,14 @@ class Record(Plan):
         try:
             return self.make(**built)
         except ValueError as error:
-            report(path, str(error))
+            report(path, Message("problem_plain", {"text": str(error)}))
             return WRONG
 
-    def _hint(self, key: str) -> str:
+    def _unknown(self, key: str) -> Message:
         near = difflib.get_close_matches(key, self.plans, 1)
-        return f"; {near[0]} may be meant" if near else f"; allowed are {', '.join(self.plans)}"
+        if near:
+            return Message("problem_key_near", {"near": near[0]})
+        return Message("problem_key", {"keys": tuple(self.plans)})
 
     def json_schema(self) -> dict[str, Any]:
         return {
@@ -311,7 +322,7 @@ def _has_no_default(field: dataclasses.Field[Any]) -> bool:
 class SourcedPlan(Plan):
     """A figure with its source; null stands for one that nobody published."""
 
-    words = "null, or a mapping {value, source, note}"
+    words = Message("problem_sourced")
 
     def __init__(self) -> None:
         self.record = Record(Sourced)
@@ -322,7 +333,7 @@ class SourcedPlan(Plan):
         built = self.record.build(value, path, report)
         if built is WRONG or built.source or built.value is None:
             return built
-        report(path, "has a value but no source; name one of the sources at the top of the file")
+        report(path, Message("problem_no_source"))
         return WRONG
 
     def json_schema(self) -> dict[str, Any]:
@@ -361,7 +372,7 @@ def _annotated(kind: Any, limits: tuple[Any, ...]) -> Plan:
 def _tuple(arguments: tuple[Any, ...]) -> Plan:
     if arguments[-1] is Ellipsis:
         return List(plan(arguments[0]))
-    names = tuple(f"{plan(kind).words}" for kind in arguments)
+    names = tuple(plan(kind).words for kind in arguments)
     return Row(lambda *values: values, names, [plan(kind) for kind in arguments])
 
 

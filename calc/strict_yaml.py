@@ -22,6 +22,8 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
+from calc.words import Message, Refused
+
 MAX_BYTES = 1_000_000
 """No file of ClipFit comes near; a run of 100 rows has about 60 kB."""
 MAX_DEPTH = 12
@@ -36,7 +38,7 @@ _WORDS: dict[str, Any] = {"null": None, "~": None, "": None, "true": True, "fals
 _NUMERIC_START = frozenset("-+.0123456789")
 
 
-class YamlError(ValueError):
+class YamlError(Refused):
     """What is wrong with a text, with its line, in one sentence."""
 
 
@@ -51,20 +53,23 @@ def parse(text: str) -> Any:
     calc.strict_yaml.YamlError: line 1: key 'a' stands twice
     """
     if len(text) > MAX_BYTES:
-        raise YamlError(f"has {len(text)} characters; allowed are {MAX_BYTES}")
+        length = {"n": len(text), "most": MAX_BYTES}
+        raise YamlError(Message("problem_characters", length))
     try:
         return _build(yaml.parse(text, Loader=_PARSER))
     except yaml.YAMLError as error:
         raise YamlError(_sentence(error)) from None
     except UnicodeError:
-        raise YamlError("has characters that UTF-8 does not allow; save it as UTF-8") from None
+        raise YamlError(Message("problem_not_utf8")) from None
 
 
-def _sentence(error: yaml.YAMLError) -> str:
+def _sentence(error: yaml.YAMLError) -> Message:
+    """What PyYAML says, in its English, with the line it names."""
     mark = getattr(error, "problem_mark", None)
-    where = f"line {mark.line + 1}: " if mark else ""
-    what = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
-    return f"{where}is not YAML: {' '.join(str(what).split())[:200]}"
+    said = getattr(error, "problem", None) or getattr(error, "reason", None)
+    reason = " ".join(str(said).split())[:200] if said else Message("problem_unreadable")
+    what = Message("problem_yaml", {"reason": reason})
+    return _at(mark.line, what) if mark else what
 
 
 def _build(events: Iterator[Any]) -> Any:
@@ -97,21 +102,21 @@ def _build(events: Iterator[Any]) -> Any:
         elif kind is AliasEvent:
             raise _mark(event)
         elif kind is DocumentStartEvent and root:
-            raise _error(event, "a second document begins; a file holds one")
+            raise _error(event, Message("problem_documents"))
     return root[0] if root else None
 
 
 def _opened(kind: type, container: Any, key: str | None, outer: list[Any], event: Any) -> Any:
     """A new container, put into the one around it."""
     if len(outer) >= MAX_DEPTH:
-        raise _error(event, f"is nested deeper than {MAX_DEPTH} levels")
+        raise _error(event, Message("problem_deep", {"most": MAX_DEPTH}))
     if event.anchor is not None or event.tag is not None:
         raise _mark(event)
     inner: Any = {} if kind is MappingStartEvent else []
     if type(container) is list:
         container.append(inner)
     elif key is None:
-        raise _error(event, "a key is a list or a mapping; keys are words")
+        raise _error(event, Message("problem_key_kind"))
     else:
         container[key] = inner
     return inner
@@ -120,21 +125,25 @@ def _opened(kind: type, container: Any, key: str | None, outer: list[Any], event
 def _checked_key(container: dict[str, Any], event: Any) -> str:
     key: str = event.value
     if key in container:
-        raise _error(event, f"key {key[:60]!r} stands twice")
+        raise _error(event, Message("problem_key_twice", {"key": key[:60]}))
     if key == "<<":
-        raise _error(event, "merge keys (<<) are not allowed; write the values out")
+        raise _error(event, Message("problem_merge_key"))
     return key
 
 
 def _mark(event: Any) -> YamlError:
     """The error for an anchor, an alias or a tag."""
     if event.anchor is not None:
-        return _error(event, "anchors and aliases (&, *) are not allowed; write the value out")
-    return _error(event, "tags (!) are not allowed; write plain values")
+        return _error(event, Message("problem_anchor"))
+    return _error(event, Message("problem_tag"))
 
 
-def _error(event: Any, what: str) -> YamlError:
-    return YamlError(f"line {event.start_mark.line + 1}: {what}")
+def _error(event: Any, what: Message) -> YamlError:
+    return YamlError(_at(event.start_mark.line, what))
+
+
+def _at(line: int, what: Message) -> Message:
+    return Message("problem_line", {"line": line + 1, "what": what})
 
 
 def _scalar(text: str) -> Any:

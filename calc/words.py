@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from calc.problem_words import PROBLEMS
+
 LANGUAGES = ("en", "zh")
 
 
@@ -77,6 +79,7 @@ def money(usd: float, currency: str = "USD", cny_per_usd: float = 7.1) -> str:
 
 
 TEMPLATES: Mapping[str, tuple[str, str]] = {
+    **PROBLEMS,
     # Units
     "unit_minutes": ("{n:.0f} min", "{n:.0f} 分钟"),
     "unit_hours": ("{n:.1f} h", "{n:.1f} 小时"),

@@ -17,7 +17,7 @@ from calc.runs import Measured
 from ui import accuracy_view, measured_chart, published
 from ui.data import data
 from ui.sections import ink
-from ui.text import t
+from ui.text import language, t
 from ui.upload import Uploaded, check_upload
 
 CONTEXT_S = 600
@@ -42,7 +42,7 @@ def upload() -> None:
     )  # fmt: skip
     if given is None:
         return
-    found = check_upload(given.name, given.getvalue(), _context())
+    found = check_upload(given.name, given.getvalue(), _context(), language())
     _verdict(found)
     if found.checked.rows:
         beside(

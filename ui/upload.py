@@ -6,6 +6,7 @@ What comes from an upload is only ever shown as plain text: in code blocks and t
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +15,8 @@ from bench import check, submit
 from bench.check import Checked, Context
 from calc import repository, runs
 from calc.measurements import DataError, read_tree
+from calc.problem import Problem
+from calc.words import Message, render
 
 MAX_PROBLEMS = 40
 _NAME = re.compile(r"[\w.-]{1,150}\.ya?ml", re.ASCII)
@@ -23,7 +26,8 @@ _NAME = re.compile(r"[\w.-]{1,150}\.ya?ml", re.ASCII)
 class Uploaded:
     """An upload after its checks.
 
-    problems, warnings: one a line, ready to be shown; checked: its rows, where it could be read.
+    problems, warnings: one a line, in the visitor's language and ready to be shown; checked: its
+    rows, where it could be read.
     file: `<card>/<name>.yaml`, where it belongs under measurements/runs; content: what belongs
     there: the upload itself, marked `review: pending` where a row lies outside the band.
     """
@@ -55,7 +59,7 @@ class Uploaded:
         return repository.upload_link(self.file)
 
 
-def check_upload(name: str, content: bytes, context: Context) -> Uploaded:
+def check_upload(name: str, content: bytes, context: Context, lang: str = "en") -> Uploaded:
     """Check a file as a pull request would; it never lies outside a temporary folder."""
     with TemporaryDirectory(prefix="clipfit-") as folder:
         path = Path(folder) / _file_name(name)
@@ -63,8 +67,8 @@ def check_upload(name: str, content: bytes, context: Context) -> Uploaded:
         checked = submit.prepared(path, context)
         file, content = _wanted(path), path.read_bytes()
     return Uploaded(
-        problems=_lines(checked.findings.problems),
-        warnings=_lines(checked.findings.warnings),
+        problems=_lines(checked.findings.problems, lang),
+        warnings=_lines(checked.findings.warnings, lang),
         checked=checked,
         file=file,
         content=content,
@@ -89,7 +93,9 @@ def _wanted(path: Path) -> str:
         return ""
 
 
-def _lines(lines: list[str]) -> tuple[str, ...]:
-    shown = tuple(check.printable(line) for line in lines[:MAX_PROBLEMS])
-    more = len(lines) - MAX_PROBLEMS
-    return (*shown, f"... and {more} more") if more > 0 else shown
+def _lines(problems: Sequence[Problem], lang: str) -> tuple[str, ...]:
+    lines = [problem.in_language(lang) for problem in problems[:MAX_PROBLEMS]]
+    more = len(problems) - MAX_PROBLEMS
+    if more > 0:
+        lines.append(render(Message("problem_more", {"n": more}), lang))
+    return tuple(check.printable(line) for line in lines)

@@ -9,7 +9,13 @@ import pytest
 
 from calc.words import LANGUAGES, TEMPLATES, Message, hours, money, render
 
-CALC = Path(__file__).resolve().parents[2] / "calc"
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = [
+    path
+    for folder in ("calc", "bench", "ui")
+    for path in sorted((ROOT / folder).glob("*.py"))
+    if path.name not in ("words.py", "problem_words.py")
+]
 PREFIXES = ("change_", "column_", "state_", "basis_")
 """Beginnings of keys whose ends are words of the inputs."""
 SUFFIX = "_hard"
@@ -38,9 +44,9 @@ def test_chinese_has_chinese_punctuation(key: str) -> None:
 
 
 def messages() -> set[str]:
-    """Every key that calc's sources give to Message, f-strings and sums left out."""
+    """Every key that the sources give to Message, f-strings and sums left out."""
     found: set[str] = set()
-    for path in CALC.glob("*.py"):
+    for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
             if is_call and node.func.id == "Message" and node.args:  # type: ignore[union-attr]
@@ -57,7 +63,7 @@ def test_every_key_in_the_sources_has_a_template() -> None:
 def test_every_template_is_used() -> None:
     texts = {
         node.value
-        for path in CALC.glob("*.py") if path.name != "words.py"
+        for path in SOURCES
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }  # fmt: skip

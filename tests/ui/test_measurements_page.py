@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from bench.check import Context
 from calc import accuracy_speed, measurements
 from calc.runs import file_name
+from tests.chinese import CHINESE
 from tests.run_files import changed, dump, example, folder
 from ui import measured_chart, published
 from ui.upload import MAX_PROBLEMS, Uploaded, check_upload
@@ -127,6 +128,19 @@ def test_a_bad_file_is_refused_in_words(name: str, content: bytes, context: Cont
         assert "Traceback" not in line and "/tmp" not in line
 
 
+@pytest.mark.parametrize(("name", "content"), BAD, ids=[name for name, _ in BAD])
+def test_a_bad_file_is_refused_in_chinese_words(
+    name: str, content: bytes, context: Context
+) -> None:
+    english = check_upload(name, content, context).problems
+    found = check_upload(name, content, context, "zh").problems
+    assert len(found) == len(english)
+    for line, other in zip(found, english, strict=True):
+        assert CHINESE.search(line) and line != other
+        assert line.isprintable() and len(line) <= 1000
+        assert line.startswith("……") or line.partition(": ")[0] == other.partition(": ")[0]
+
+
 def test_uploads_leave_nothing_behind(context: Context, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     before = sorted(tmp_path.rglob("*"))
@@ -141,6 +155,30 @@ def test_the_page_shows_problems_as_code_and_never_as_html() -> None:
     assert any("onerror" in block.value for block in app.code)
     shown = [*app.markdown, *app.caption, *app.error, *app.info, *app.success]
     assert not any("onerror" in text.value or "example.com" in text.value for text in shown)
+
+
+@pytest.mark.parametrize(
+    ("lang", "problem", "warning"),
+    [
+        (
+            "en",
+            "environment.driver: is not given; a run on a GPU states it",
+            "calibration: is not given; odd cards cannot be told from it",
+        ),
+        (
+            "zh",
+            "environment.driver: 未填写；GPU 上的实测必须写明",
+            "calibration: 未填写；因此无法识别性能异常的显卡",
+        ),
+    ],
+)
+def test_problems_and_warnings_are_in_the_language_of_the_page(
+    lang: str, problem: str, warning: str
+) -> None:
+    tree = changed(lambda tree: tree["environment"].update(driver=None), calibration=None)
+    app = uploaded(page(lang), name_of(tree), dump(tree).encode())
+    name = name_of(tree)
+    assert {f"{name}: {problem}", f"{name}: {warning}"} <= {block.value for block in app.code}
 
 
 def test_the_page_takes_the_example_of_the_readme() -> None:
