@@ -88,8 +88,9 @@ class Visitor:
 
 
 def _number(widget: Any, state: WidgetState) -> None:
-    if widget.set_value or widget.HasField("default"):
-        state.double_value = widget.value if widget.set_value else widget.default
+    held = "value" if widget.set_value else "default"
+    if widget.HasField(held):  # an empty input has neither
+        state.double_value = getattr(widget, held)
 
 
 def _choice(widget: Any, state: WidgetState) -> None:
