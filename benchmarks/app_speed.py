@@ -119,6 +119,7 @@ def _chart(element: Any) -> tuple[str, dict[str, Any]]:
 
 CALLS: dict[str, Callable[[Any], tuple[str, dict[str, Any]]]] = {
     "flex_container": lambda e: ("container", {}),
+    "grid_container": lambda e: ("container", {}),
     "column": lambda e: ("container", {}),
     "expander": lambda e: ("expander", {"label": e.label}),
     "markdown": lambda e: ("markdown", {"body": e.value}),

@@ -185,9 +185,9 @@ def language_choice() -> None:
 
 def main_controls(cards: bool = True) -> None:
     """The six inputs that decide most, and the choice of cards, in the page itself."""
-    for row in (("model", "frames", "size"), ("batch", "precision", "checkpointing")):
-        for column, key in zip(st.columns(3), row, strict=True):
-            with column:
+    with st.grid(3):
+        for key in MAIN:
+            if key != "cards":
                 widget(key)
     if cards:
         widget("cards")

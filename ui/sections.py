@@ -17,6 +17,9 @@ from ui import charts, export, figures, inputs, layout, presets, rows, share
 from ui.data import data
 from ui.text import language, say, t
 
+CARD_PX = 270
+"""Least width of an offer's box: the peak with its range takes two lines."""
+
 
 def ink() -> str:
     """ "dark" on a dark page, else "light"."""
@@ -82,11 +85,9 @@ def results(comparison: Comparison) -> None:
 def card_results(comparison: Comparison) -> None:
     """One box per offer, three in a row."""
     results = comparison.offers
-    for start in range(0, len(results), 3):
-        for column, result in zip(
-            st.columns(min(3, len(results))), results[start : start + 3], strict=False
-        ):
-            with column, st.container(border=True):
+    with st.grid(min(3, len(results)), min_column_width=CARD_PX):
+        for result in results:
+            with st.container(border=True, height="stretch"):
                 card_result(result, comparison.job)
 
 
@@ -151,9 +152,14 @@ def price(result: OfferResult, job: Job) -> str:
     return f"{amount} ({t(f'calculator.{origin}', date=used.date)})"
 
 
+def head(title: str, explained: str) -> None:
+    """Title of a part, and below it in small what is seen there."""
+    st.markdown(f"**{t(f'calculator.{title}_title')}**  \n:small[{explained}]")
+
+
 def memory_figure(results: Sequence[OfferResult]) -> None:
     """Parts of the peak against capacity."""
-    st.markdown(f"**{t('calculator.memory_title')}**")
+    head("memory", t("calculator.memory_caption"))
     st.vega_lite_chart(
         charts.memory_chart(
             rows.parts(results), rows.limits(results), rows.part_names(results),
@@ -161,18 +167,17 @@ def memory_figure(results: Sequence[OfferResult]) -> None:
         ),
         key="chart_memory", alt=rows.memory_alt(results),
     )  # fmt: skip
-    st.caption(t("calculator.memory_caption"))
 
 
 def timeline_figure(job: Job, results: Sequence[OfferResult]) -> None:
     """Memory through one step, of the first offer that trains the job."""
-    st.markdown(f"**{t('calculator.timeline_title')}**")
     shown = next((result for result in results if result.micro_batch), results[0])
     micro = shown.micro_batch or 1
     step = timeline(job, profile_of(job, data()), micro)
     if step is None:
-        st.caption(t("calculator.timeline_none"))
+        head("timeline", t("calculator.timeline_none"))
         return
+    head("timeline", t("calculator.timeline_caption", micro=micro))
     st.vega_lite_chart(
         charts.timeline_chart(
             rows.moments(step), rows.phases(step), rows.named_limits(results),
@@ -182,12 +187,11 @@ def timeline_figure(job: Job, results: Sequence[OfferResult]) -> None:
         alt=t("calculator.timeline_alt", peak=figures.gib(max(step.gib)),
               phase=t(f"calculator.phase_{shown.memory.phase}")),
     )  # fmt: skip
-    st.caption(t("calculator.timeline_caption", micro=micro))
 
 
 def map_figure(job: Job) -> None:
     """The tipping map over frames or sizes."""
-    st.markdown(f"**{t('calculator.map_title')}**")
+    head("map", t("calculator.map_caption"))
     axis = inputs.map_axis()
     found = tipping_map(job, data(), axis, batches(job.batch))
     if not found:
@@ -205,15 +209,13 @@ def map_figure(job: Job) -> None:
         ),
         key="chart_map", alt=rows.map_alt(found, job, axis),
     )  # fmt: skip
-    st.caption(t("calculator.map_caption"))
 
 
 def cost_figure(comparison: Comparison) -> None:
     """Cost against time."""
-    st.markdown(f"**{t('calculator.costs_title')}**")
     points = rows.costs(comparison.offers, comparison.job)
+    head("costs", t("calculator.costs_caption") if points else t("calculator.costs_none"))
     if not points:
-        st.caption(t("calculator.costs_none"))
         return
     cost_axis = t("calculator.cost_axis", currency=comparison.job.currency)
     st.vega_lite_chart(
@@ -222,15 +224,13 @@ def cost_figure(comparison: Comparison) -> None:
         ),
         key="chart_cost", alt=rows.costs_alt(points),
     )  # fmt: skip
-    st.caption(t("calculator.costs_caption"))
 
 
 def sweep_figure(job: Job) -> None:
     """Speed against batch."""
-    st.markdown(f"**{t('calculator.sweep_title')}**")
     points = batch_sweep(job, data(), batches(job.batch))
+    head("sweep", t("calculator.sweep_caption") if points else t("calculator.sweep_none"))
     if not points:
-        st.caption(t("calculator.sweep_none"))
         return
     words = {"batch": t("calculator.map_batch"), "clips_per_s": t("calculator.clips_axis")}
     st.vega_lite_chart(
@@ -238,7 +238,6 @@ def sweep_figure(job: Job) -> None:
         key="chart_sweep",
         alt=rows.sweep_alt(points),
     )
-    st.caption(t("calculator.sweep_caption"))
 
 
 def sentences(comparison: Comparison, *wanted: str) -> None:
@@ -283,7 +282,6 @@ def take_away(comparison: Comparison) -> None:
     def summary() -> str:
         return export.markdown(comparison, link, lang)
 
-    st.markdown(f"**{t('calculator.share_title')}**")
     share_link(link)
     with st.container(horizontal=True):
         files = {
@@ -309,7 +307,7 @@ def take_away(comparison: Comparison) -> None:
 
 def share_link(link: str) -> None:
     """The link that shows this page to others, ready to be copied."""
-    st.caption(t("calculator.share_caption"))
+    head("share", t("calculator.share_caption"))
     st.code(link, language=None, wrap_lines=False)
 
 
