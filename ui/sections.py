@@ -15,7 +15,7 @@ from calc.profile import NotTraced
 from calc.sweep import batch_sweep, batches, tipping_map
 from ui import charts, export, figures, inputs, layout, presets, rows, share
 from ui.data import data
-from ui.text import language, say, t
+from ui.text import language, say, t, use_language
 
 CARD_PX = 270
 """Least width of an offer's box: the peak with its range takes two lines."""
@@ -275,34 +275,41 @@ SENTENCES: Mapping[str, Callable[[Comparison], list[str]]] = {
 
 
 def take_away(comparison: Comparison) -> None:
-    """Link, files and commands."""
-    job, lang = comparison.job, language()
-    link = share.link(job)
+    """The link, what else can be taken along, and where to say that a figure is wrong."""
+    link = share.link(comparison.job)
+    share_link(link)
+    layout.folded(
+        t("calculator.export_title"), "open_export", lambda: exported(comparison, link),
+        icon=":material/download:",
+    )  # fmt: skip
+    st.caption(t("calculator.wrong_figure", link=wrong_figure(comparison, link)))
+
+
+def exported(comparison: Comparison, link: str) -> None:
+    """Files, commands, and a summary to paste."""
+    lang = language()
 
     def summary() -> str:
+        use_language(lang)  # a download is made outside of the run that offered it
         return export.markdown(comparison, link, lang)
 
-    share_link(link)
+    files = {
+        "csv": ("csv", "text/csv", lambda: export.table_csv(comparison.offers)),
+        "yaml": ("yaml", "application/yaml", lambda: export.job_yaml(comparison)),
+        "markdown": ("md", "text/markdown", summary),
+    }
     with st.container(horizontal=True):
-        files = {
-            "csv": ("csv", "text/csv", lambda: export.table_csv(comparison.offers)),
-            "yaml": ("yaml", "application/yaml", lambda: export.job_yaml(comparison)),
-            "markdown": ("md", "text/markdown", summary),
-        }
         for kind, (ending, mime, content) in files.items():
             st.download_button(
-                t(f"calculator.download_{kind}"), content,
-                f"clipfit.{ending}", mime,
+                t(f"calculator.download_{kind}"), content, f"clipfit.{ending}", mime,
                 key=f"download_{kind}", icon=":material/download:", on_click="ignore",
             )  # fmt: skip
     st.caption(t("calculator.charts_note"))
-    layout.folded(t("calculator.commands"), "open_commands", lambda: commands(job))
-    layout.folded(
-        t("calculator.markdown_preview"),
-        "open_summary",
-        lambda: _code(summary(), "markdown"),
-    )
-    st.caption(t("calculator.wrong_figure", link=wrong_figure(comparison, link)))
+    st.markdown(t("calculator.commands"))
+    st.code(export.compare_command(comparison.job), language="bash", wrap_lines=True)
+    st.code(export.bench_command(comparison.job), language="bash", wrap_lines=True)
+    st.markdown(t("calculator.markdown_preview"))
+    st.code(summary(), language="markdown", wrap_lines=True)
 
 
 def share_link(link: str) -> None:
@@ -318,16 +325,6 @@ def wrong_figure(comparison: Comparison, link: str) -> str:
         for result in comparison.offers
     )
     return repository.issue_link("wrong-figure.yml", link=link, said=said)
-
-
-def commands(job: Job) -> None:
-    """The command lines that give this answer and that would measure it."""
-    _code(export.compare_command(job), "bash")
-    _code(export.bench_command(job), "bash")
-
-
-def _code(text: str, language: str) -> None:
-    st.code(text, language=language, wrap_lines=True)
 
 
 def recipes(job: Job) -> None:

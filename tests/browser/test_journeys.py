@@ -132,6 +132,7 @@ def test_screen_readers_get_names(visit: Visit) -> None:
 
 def test_export_takes_the_figures_away(visit: Visit) -> None:
     page = visit("/?batch=4")
+    page.locator(".st-key-open_export summary").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="Table (CSV)").click()
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
@@ -144,6 +145,15 @@ def test_export_takes_the_figures_away(visit: Visit) -> None:
     with page.expect_download() as download:
         page.keyboard.press("Enter")
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_summary_is_in_the_language_of_its_page(visit: Visit) -> None:
+    page = visit("/?batch=4&lang=zh")
+    page.locator(".st-key-open_export summary").click()
+    with page.expect_download() as download:
+        page.locator(".st-key-download_markdown button").click()
+    summary = download.value.path().read_text(encoding="utf-8")
+    assert "段/秒" in summary and "clips/s" not in summary
 
 
 def test_inputs_are_kept_on_the_way_to_all_cards_and_back(visit: Visit) -> None:

@@ -93,7 +93,7 @@ def test_the_custom_model_opens_its_sliders_at_once(visit: Visit) -> None:
 def test_what_is_folded_is_made_when_it_is_opened(visit: Visit) -> None:
     page = visit("/?batch=4")
     assert page.get_by_text("python -m bench run").count() == 0
-    page.locator(".st-key-open_commands summary").click()
+    page.locator(".st-key-open_export summary").click()
     expect(page.get_by_text("python -m bench run").first).to_be_visible()
     set_batch(page, 5)
     expect(page.get_by_text("--batch 5").first).to_be_visible()

@@ -141,19 +141,23 @@ TEXTS: dict[str, tuple[str, str]] = {
     "rules_title": ("The three rules", "三条规则"),
     "notes_title": ("Notes", "说明"),
     "figures_title": ("All figures as a table", "全部数据（表格）"),
-    "share_title": ("Share and export", "分享与导出"),
+    "share_title": ("Share", "分享"),
+    "export_title": (
+        "Export: files, command lines, a summary",
+        "导出：文件、命令行、摘要",
+    ),
     "share_caption": (
         "Link to this very page. Holds every input, and the versions of model and data.",
         "本页链接：包含全部输入以及模型与数据版本。",
     ),
     "commands": (
-        "The same on the command line, and the run that would measure it",
-        "命令行复现，以及实测此设置的命令",
+        "The same on the command line, and the run that would measure it:",
+        "在命令行得到同样的结果，以及实测此设置的命令：",
     ),
     "download_csv": ("Table (CSV)", "表格（CSV）"),
     "download_yaml": ("Job (YAML)", "任务（YAML）"),
     "download_markdown": ("Summary (Markdown)", "摘要（Markdown）"),
-    "markdown_preview": ("Summary to paste into an issue", "可粘贴到 issue 的摘要"),
+    "markdown_preview": ("Summary to paste into an issue:", "可粘贴到 issue 的摘要："),
     "charts_note": (
         "The buttons at the upper right corner of a chart save it as PNG or copy it as Vega-Lite, which "
         "[Vega's editor](https://vega.github.io/editor) turns into SVG.",
