@@ -18,6 +18,9 @@ from ui.data import card_names, data
 from ui.figures import basis
 from ui.text import t
 
+STATE_PX = 100
+"""Room for "does not fit"; columns are otherwise as wide as their titles."""
+
 
 def job_of_all(count: int) -> Job | None:
     """The visitor's job with every card, `count` of each; None, with the reason on the page."""
@@ -87,7 +90,7 @@ def _row(result: OfferResult, job: Job) -> dict[str, Any]:
     return {
         "card": result.offer.text,
         "state": t(f"common.{result.fit.state}"),
-        "used": result.used_share,
+        "used": None if result.used_share is None else 100 * result.used_share,
         "peak": result.memory.allocated.mid,
         "usable": result.usable_gib.mid,
         "max_batch": result.max_batch,
@@ -105,13 +108,13 @@ def _columns(job: Job) -> dict[str, Any]:
     number = st.column_config.NumberColumn
     return {
         "card": st.column_config.TextColumn(t("cards.card"), pinned=True),
-        "state": st.column_config.TextColumn(t("cards.state")),
+        "state": st.column_config.TextColumn(t("cards.state"), width=STATE_PX),
         "used": st.column_config.ProgressColumn(
             t("cards.used"),
             help=t("cards.used_help"),
-            format="percent",
-            min_value=0.0,
-            max_value=1.0,
+            format="%.0f%%",
+            min_value=0,
+            max_value=100,
         ),
         "peak": number(t("cards.peak"), format="%.1f"),
         "usable": number(t("cards.usable"), format="%.1f"),
