@@ -83,8 +83,16 @@ def hours(job: Job, clips_per_s: Range) -> Range:
     >>> hours(Job(clips=3600, epochs=10), Range(5.0, 10.0, 20.0))
     Range(low=0.5, mid=1.0, high=2.0)
     """
-    delay = interruption_factor(job)
-    return clips_per_s.map(lambda speed: job.clips * job.epochs / speed / 3600 * delay)
+    return clips_per_s.map(lambda speed: hours_at(job, speed))
+
+
+def hours_at(job: Job, clips_per_s: float) -> float:
+    """`hours` of one speed.
+
+    >>> hours_at(Job(clips=3600, epochs=10), 10.0)
+    1.0
+    """
+    return job.clips * job.epochs / clips_per_s / 3600 * interruption_factor(job)
 
 
 def interruption_factor(job: Job) -> float:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from calc.card import Offer
 from calc.compare import Measured, offers, plans_of, profile_of
-from calc.cost import as_loaded, hours, price_used, usd_per_h
-from calc.estimate import Range
+from calc.cost import as_loaded, hours_at, price_used, usd_per_h
 from calc.fit import Plan
 from calc.job import FIELD, Job
 from calc.profile import PRECISION_KEY, ModelProfile, NotTraced
@@ -88,16 +87,12 @@ def tipping_map(job: Job, data: Measured, axis: str, columns: Sequence[int]) -> 
 
 def _traced(job: Job, profile: ModelProfile, axis: str) -> tuple[int, ...]:
     """Values of the axis that were traced at the job's other value and in its way."""
-    other = "size" if axis == "frames" else "frames"
     key = PRECISION_KEY[job.precision]
-    found = {
-        getattr(at, axis)
-        for at in profile.points
-        if getattr(at, other) == getattr(job, other)
-        and (at.precision, at.checkpointing, at.trainable)
-        == (key, job.checkpointing, job.trainable)
-    }
-    return tuple(sorted(found))
+    way = (key, job.checkpointing, job.trainable)
+    found = [at for at in profile.points if (at.precision, at.checkpointing, at.trainable) == way]
+    if axis == "frames":
+        return tuple(sorted({at.frames for at in found if at.size == job.size}))
+    return tuple(sorted({at.size for at in found if at.frames == job.frames}))
 
 
 def _usd_per_h(job: Job, offer: Offer, data: Measured) -> float | None:
@@ -146,8 +141,7 @@ def _hours(job: Job, pace: StepModel | None, batch: int, data: Measured) -> floa
     """Hours of the run with the share of one GPU in one go; None where no speed is known."""
     if pace is None:
         return None
-    speed = _clips_per_s(job, pace, -(-batch // pace.offer.count), 1, data)
-    return hours(job, Range.exact(speed)).mid
+    return hours_at(job, _clips_per_s(job, pace, -(-batch // pace.offer.count), 1, data))
 
 
 def _clips_per_s(
