@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 import streamlit as st
 
@@ -53,11 +54,19 @@ def unanswered() -> None:
 def model_line(job: Job) -> None:
     """What the model is, and for which shapes there is an answer."""
     profile = profile_of(job, data())
-    frames, sizes = (", ".join(map(str, values)) for values in (profile.frames(), profile.sizes()))
+    frames, sizes = _shapes(job.model) if job.model != "custom" else (job.frames, job.size)
     st.caption(
         t("calculator.traced_shapes", title=profile.title, params=f"{profile.params:,}",
           frames=frames, sizes=sizes)
     )  # fmt: skip
+
+
+@cache
+def _shapes(model: str) -> tuple[str, str]:
+    """Frames and sizes that a model was traced at."""
+    profile = data().profile(model)
+    frames, sizes = (", ".join(map(str, values)) for values in (profile.frames(), profile.sizes()))
+    return frames, sizes
 
 
 def headline(comparison: Comparison) -> None:
