@@ -23,8 +23,9 @@ __all__ = ["Comparison", "OfferResult", "compare", "offers"]
 
 
 class Measured(Known, Protocol):
-    """What compare needs of the loaded measurements."""
+    """What compare needs of the loaded measurements; hashed by identity."""
 
+    def __hash__(self) -> int: ...
     @property
     def version(self) -> str: ...
     @property

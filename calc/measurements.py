@@ -123,9 +123,12 @@ class ReviewFile:
     accepted: tuple[AcceptedRun, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Data:
-    """Everything but the model profiles, which are read one by one; see `load`."""
+    """Everything but the model profiles, which are read one by one; see `load`.
+
+    Compared by identity, so that what is computed from it can be kept under it.
+    """
 
     cards: Mapping[str, Card]
     prices: Mapping[str, Price]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from calc.card import Offer
 from calc.compare import Measured, offers, plans_of, profile_of
@@ -16,6 +17,8 @@ from calc.speed import StepModel, model
 from calc.speed_measured import best_total_s
 
 LARGEST = int(FIELD["batch"].maximum or 1)
+KEPT = 1024
+"""Columns of the batch sweep kept: about a kB each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,20 +158,27 @@ def _clips_per_s(
 def batch_sweep(job: Job, data: Measured, columns: Sequence[int]) -> tuple[SweepPoint, ...]:
     """Speed of every offer at each batch, accumulated where it does not fit in one go."""
     free = job.replace(micro_batch=None)
-    profile = profile_of(free, data)
-    found = [model(free, profile, offer) for offer in offers(free, data.cards)]
-    paces = [pace for pace in found if pace is not None]
-    rows = [_sweep_column(free.replace(batch=batch), profile, paces, data) for batch in columns]
-    points = [row[place] for place in range(len(paces)) for row in rows]
-    return tuple(point for point in points if point is not None)
+    rows = [_sweep_column(free.replace(batch=batch), data) for batch in columns]
+    return tuple(point for offer in zip(*rows, strict=True) for point in offer if point is not None)
 
 
-def _sweep_column(
-    job: Job, profile: ModelProfile, paces: Sequence[StepModel], data: Measured
-) -> list[SweepPoint | None]:
-    """The points of one batch, one for each offer; None where it does not train."""
-    plans = plans_of(job, profile, [pace.offer for pace in paces])
-    return [_point(job, pace, plans[pace.offer.count], data) for pace in paces]
+@lru_cache(KEPT)
+def _sweep_column(job: Job, data: Measured) -> tuple[SweepPoint | None, ...]:
+    """The points of one batch, one for each offer whose speed is known; None where it trains none.
+
+    Kept, since a batch that moves leaves eleven of the twelve columns as they were.
+    """
+    paces = _paces(job.replace(batch=1), data)
+    plans = plans_of(job, profile_of(job, data), [pace.offer for pace in paces])
+    return tuple(_point(job, pace, plans[pace.offer.count], data) for pace in paces)
+
+
+@lru_cache(KEPT)
+def _paces(job: Job, data: Measured) -> tuple[StepModel, ...]:
+    """The offers with a known speed; the same at every batch."""
+    profile = profile_of(job, data)
+    found = (model(job, profile, offer) for offer in offers(job, data.cards))
+    return tuple(pace for pace in found if pace is not None)
 
 
 def _point(job: Job, pace: StepModel, planned: Plan, data: Measured) -> SweepPoint | None:

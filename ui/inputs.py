@@ -96,10 +96,13 @@ def options(field: Field) -> tuple[Any, ...]:
     """The constant options of a choice; models and offers come from the data."""
     if field.key == "model":
         return model_names()
-    if field.kind == "offers":
-        names = card_names()
-        return tuple(offer_text(name, count) for count in OFFER_COUNTS for name in names)
-    return field.options
+    return offer_texts() if field.kind == "offers" else field.options
+
+
+@cache
+def offer_texts() -> tuple[str, ...]:
+    """Every offer there is: all cards alone, then by two, and so on."""
+    return tuple(offer_text(name, count) for count in OFFER_COUNTS for name in card_names())
 
 
 def offer_text(card: str, count: int) -> str:
@@ -143,7 +146,7 @@ def _flag(field: Field, common: dict[str, Any]) -> None:
 
 
 def _offers(field: Field, common: dict[str, Any]) -> None:
-    st.multiselect(options=options(field), default=list(field.default), max_selections=6, **common)
+    st.multiselect(options=offer_texts(), default=list(field.default), max_selections=6, **common)
 
 
 KINDS: Mapping[str, Callable[[Field, dict[str, Any]], None]] = {

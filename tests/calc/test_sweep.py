@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calc.card import Card
 from calc.compare import compare
 from calc.job import Job
-from calc.sweep import Cell, batch_sweep, batches, in_currency, tipping_map
+from calc.sweep import Cell, _sweep_column, batch_sweep, batches, in_currency, tipping_map
 from tests.calc.samples import Example
 
 DATA = Example()
@@ -76,6 +79,28 @@ def test_every_point_of_the_sweep_is_the_speed_of_its_job() -> None:
         assert result.clips_per_s
         assert point.clips_per_s == pytest.approx(result.clips_per_s.mid)
         assert (point.micro_batch, point.accumulation) == (result.micro_batch, result.accumulation)
+
+
+def test_a_batch_that_moves_has_one_column_made_anew() -> None:
+    _sweep_column.cache_clear()
+    batch_sweep(JOB.replace(batch=4), DATA, (2, 4, 8))
+    made = _sweep_column.cache_info().misses
+    batch_sweep(JOB.replace(batch=5), DATA, (2, 4, 5, 8))
+    assert (made, _sweep_column.cache_info().misses) == (3, 4)
+
+
+class Swapped(Example):
+    """The same measurements, but an A100 under the name of the RTX 4090."""
+
+    @property
+    def cards(self) -> Mapping[str, Card]:
+        return {**super().cards, "RTX 4090 24GB": super().cards["A100 40GB SXM4"]}
+
+
+def test_columns_that_were_kept_are_of_the_data_asked_for() -> None:
+    job = JOB.replace(cards=("RTX 4090 24GB",))
+    (real,), (swapped,) = batch_sweep(job, DATA, (8,)), batch_sweep(job, Swapped(), (8,))
+    assert real.clips_per_s != swapped.clips_per_s
 
 
 def test_a_currency_is_the_amount_times_its_rate() -> None:

@@ -41,7 +41,8 @@ def text(key: str, lang: Language, /, **values: object) -> str:
     >>> text("common.fits", "en"), text("common.fits", "zh")
     ('fits', '放得下')
     """
-    entry = CATALOGUE[key][LANGUAGES.index(lang)]
+    english, chinese = CATALOGUE[key]
+    entry = chinese if lang == "zh" else english
     return entry.format(**values) if values else entry
 
 
