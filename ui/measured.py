@@ -23,6 +23,8 @@ from ui.upload import Uploaded, check_upload
 CONTEXT_S = 600
 """How long what uploads are checked against is kept: today's date is in it."""
 UPLOAD_MIB = 1
+ARCHITECTURE_PX = 230
+"""Leaves room on a desktop for what the table is about: published, predicted, their ratio."""
 
 
 @st.cache_resource(ttl=CONTEXT_S, show_spinner=False)
@@ -165,6 +167,8 @@ def published_table() -> None:
     for key, form in _FORMATS.items():
         if key in columns:
             config[key] = st.column_config.NumberColumn(config[key], format=form)
+    if "arch" in columns:
+        config["arch"] = st.column_config.TextColumn(config["arch"], width=ARCHITECTURE_PX)
     config["source"] = st.column_config.LinkColumn(
         config["source"], display_text=t("measurements.open")
     )
