@@ -182,6 +182,7 @@ def widget(key: str) -> None:
 
 def language_choice() -> None:
     """The language, bound like every input; starts as the browser's."""
+    use_language(st.session_state.get("lang") or browser_language())
     chosen = st.segmented_control(
         t("common.language"),
         LANGUAGES,

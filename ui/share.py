@@ -137,14 +137,24 @@ def accepted(field: Field, given: list[str], used: Any) -> bool:
     >>> from calc.job import FIELD
     >>> accepted(FIELD["frames"], ["16"], 16), accepted(FIELD["frames"], ["7"], 32)
     (True, False)
+
+    Nothing asked for is nothing in use:
+
+    >>> accepted(FIELD["cards"], [""], []), accepted(FIELD["micro_batch"], [""], None)
+    (True, True)
     """
     if field.kind == "offers":
-        return sorted(given) == sorted(used)
+        return sorted(filter(None, given)) == sorted(used)
     if field.kind in ("int", "number"):
-        return used is not None and _number(given[-1]) == used
+        return _is_number(given[-1], used)
     return (
         given[-1].lower() == as_text(used) if field.kind == "flag" else given[-1] == as_text(used)
     )
+
+
+def _is_number(text: str, used: float | None) -> bool:
+    """Whether a number as written in a link is the one in use; "" is none."""
+    return not text if used is None else _number(text) == used
 
 
 def _number(text: str) -> float | None:
@@ -173,8 +183,7 @@ def _is_known(key: str) -> bool:
 def _is_bad_price(key: str, given: list[str]) -> bool:
     if key not in _price_slugs():
         return False
-    number = _number(given[-1])
-    return number is None or st.session_state.get(key) != number
+    return not _is_number(given[-1], st.session_state.get(key))
 
 
 def _refused_price(key: str, given: list[str]) -> str:

@@ -124,6 +124,18 @@ def test_a_bad_value_is_named_in_chinese_too() -> None:
     assert "每段帧数（frames）：`7` 不可用，改用 32" in opened("frames=7&lang=zh").warning[0].value
 
 
+@pytest.mark.parametrize("link", ["cards=", "micro_batch=", "usd_h_rtx-4090-24gb="])
+def test_a_link_that_asks_for_nothing_is_not_called_bad(link: str) -> None:
+    assert not opened(link).warning
+
+
+def test_the_choice_of_language_is_named_in_the_language() -> None:
+    app = opened("lang=zh")
+    assert app.button_group(key="lang").label == "语言"
+    app.number_input(key="batch").set_value(4).run()
+    assert app.button_group(key="lang").label == "语言"
+
+
 def test_nothing_in_a_link_is_read_as_markdown() -> None:
     picture = "![x](http://example.com/a.png)"
     warning = opened(urlencode({"frames": picture, picture: "1", "v": picture})).warning[0].value
