@@ -28,6 +28,9 @@ from calc.profile import (
 
 MIB = 2**20
 
+PHASES = ("forward", "backward", "optimizer")
+"""The phases of a step, in their order."""
+
 PARTS = (
     "weights", "gradients", "optimizer", "activations", "temporaries",
     "ddp_buckets", "ema", "extra", "calibration",
@@ -208,7 +211,7 @@ def accumulating(memory: MemoryModel, job: Job, profile: ModelProfile, count: in
 class StepMemory:
     """Memory of one GPU through one step, GiB, everything included, at evenly spaced events.
 
-    phase_ends: share of the events where forward, backward and the optimizer end.
+    phase_ends: share of the events where forward, backward and the optimizer (PHASES) end.
     """
 
     phase_ends: tuple[float, float, float]
@@ -224,14 +227,30 @@ class StepMemory:
         last = max(1, len(self.gib) - 1)
         return tuple(moment / last for moment in range(len(self.gib)))
 
+    @property
+    def peak_phase(self) -> str:
+        """The one of PHASES that the largest moment lies in.
 
-def timeline(job: Job, profile: ModelProfile, micro_batch: int) -> StepMemory | None:
-    """Memory through one step, scaled to the job's peak; None where no timeline was traced."""
+        >>> StepMemory((0.3, 0.9, 1.0), (1.0, 4.0, 2.0)).peak_phase
+        'backward'
+        """
+        peak = self.progress[max(range(len(self.gib)), key=lambda moment: self.gib[moment])]
+        phases = zip(PHASES, self.phase_ends, strict=True)
+        return next((phase for phase, end in phases if peak <= end), PHASES[-1])
+
+
+def timeline(
+    job: Job, profile: ModelProfile, micro_batch: int, accumulation: int = 1, count: int = 1
+) -> StepMemory | None:
+    """Memory of one GPU of `count` through one step, scaled to the peak that `estimate` gives.
+
+    None where no timeline was traced.
+    """
     at = setting(job, profile)
     found = next((line for line in profile.timelines if _same_way(line.at, at)), None)
     if found is None:
         return None
-    memory = model(job, profile)
+    memory = model(job, profile, accumulation, count)
     moving = [fixed + clip * micro_batch for fixed, clip in
               zip(found.fixed_mib, found.per_clip_mib, strict=True)]  # fmt: skip
     base_gib = memory.base_mib / 1024

@@ -80,8 +80,8 @@ def pair(results: Sequence[OfferResult]) -> tuple[OfferResult, OfferResult] | No
 
 
 def _batch(large: OfferResult, small: OfferResult) -> tuple[bool | None, Message]:
-    """Rule 1: clips at once, per GPU."""
-    mine, other = small.micro_batch or 0, large.micro_batch or 0
+    """Rule 1: clips at once on all GPUs of an offer; a share of several is no smaller batch."""
+    mine, other = ((one.micro_batch or 0) * one.offer.count for one in (small, large))
     holds = None if other == 0 else mine < BATCH_SHARE * other
     names = {"small": small.offer.text, "large": large.offer.text, "mine": mine, "other": other}
     return holds, Message("rule_batch_unknown" if holds is None else "rule_batch", names)

@@ -116,13 +116,23 @@ def _flags(key: str, kind: str, value: Any) -> list[str]:
     return [flag, as_text(value)]
 
 
-def bench_command(job: Job) -> str:
-    """The run on a real GPU that would measure this very point."""
-    keys = ("frames", "size", "batch", "precision", "checkpointing", "attention", "optimizer",
-            "trainable")  # fmt: skip
-    words = ["python", "-m", "bench", "run", "--model", job.model]
-    for key in keys:
+def bench_command(job: Job, result: OfferResult) -> str | None:
+    """The run on a GPU of this offer that would measure this very point.
+
+    None where bench has none: a custom model, ZeRO-2, an offer that does not train the job.
+    """
+    count, micro = result.offer.count, result.micro_batch
+    if job.model == "custom" or micro is None or (count > 1 and job.sharding == "zero2"):
+        return None
+    start = ["python"] if count == 1 else ["torchrun", f"--nproc-per-node={count}"]
+    words = [*start, "-m", "bench", "run", "--model", job.model]
+    for key in ("frames", "size", "precision", "checkpointing", "attention", "optimizer",
+                "trainable"):  # fmt: skip
         words += ["--" + key, as_text(getattr(job, key))]
+    words += ["--batch", str(micro), "--accumulation", str(result.accumulation)]
+    words += ["--clip-grad"] if job.clip_grad else []
+    words += ["--channels-last"] if job.channels_last else []
+    words += ["--parallel", job.sharding] if count > 1 else []
     return shlex.join(words)
 
 

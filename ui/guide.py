@@ -13,8 +13,11 @@ from calc.card import Card, Offer, Sourced
 from calc.compare import compare
 from calc.job import Job
 from calc.profile import NotTraced
+from calc.rules import HOLDS
+from calc.words import Message
 from ui import accuracy_view
 from ui.data import data
+from ui.figures import as_markdown
 from ui.snippets import source
 from ui.text import say, t
 
@@ -246,17 +249,16 @@ def rules() -> None:
     job = Job()
     cards = ", ".join(job.cards)
     st.markdown(t("guide.rules_text", setting=setting(job), cards=cards))
-    words = {True: "rule_holds", False: "rule_not", None: "rule_open"}
     for rule in compare(job, data()).rules:
         said = {
             "name": f"{rule.number}. {t(f'guide.rule_{rule.number}')}",
-            "held": t(f"guide.{words[rule.holds]}"),
+            "held": say(Message(HOLDS[rule.holds])),
             "text": say(rule.text).rstrip(".。"),
         }
         line = t("guide.rule_line", **said)
         if rule.money is not None and rule.number == 2:
             line += t("guide.rule_money", money=say(rule.money).rstrip(".。"))
-        st.markdown(line.replace("$", r"\$"))
+        st.markdown(as_markdown(line))
 
 
 def windows() -> None:

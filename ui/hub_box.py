@@ -7,7 +7,7 @@ import streamlit as st
 
 from calc import custom, hub_map
 from calc.job import Job
-from ui import layout
+from ui import inputs, layout
 from ui.data import model_names
 from ui.hub import Found, HubProblem, look_up
 from ui.plain import code
@@ -16,7 +16,7 @@ from ui.text import t
 KEPT_S = 3600
 """How long an answer of the Hub is kept; problems are not kept, so that a second try asks again."""
 
-RESULT, USED = "hub_result", "hub_used"
+RESULT = "hub_result"
 
 
 @st.cache_resource(ttl=KEPT_S, max_entries=200, show_spinner=False)
@@ -25,7 +25,6 @@ def _cached(model_id: str, available: tuple[str, ...]) -> Found:
 
 
 def _look_up() -> None:
-    st.session_state[USED] = False
     try:
         model_id = str(st.session_state.get("hub_id", "")).strip()
         st.session_state[RESULT] = _cached(model_id, model_names())
@@ -36,7 +35,6 @@ def _look_up() -> None:
 def _use(found: Found) -> None:
     for key, value in found.mapped.values.items():
         st.session_state[key] = value
-    st.session_state[USED] = True
 
 
 def sentence(problem: HubProblem) -> str:
@@ -78,7 +76,7 @@ def _found(found: Found) -> None:
         st.caption(t(f"hub.note_{note}"))
     _table(found)
     st.button(t("hub.use"), key="hub_use", type="primary", on_click=_use, args=(found,))
-    if st.session_state.get(USED):
+    if all(inputs.value(key) == value for key, value in mapped.values.items()):
         st.success(t("hub.used"))
 
 

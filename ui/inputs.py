@@ -308,6 +308,7 @@ def card_filters() -> int:
         st.number_input(
             t("cards.max_price"), 0.0, 1e6, VIEW_INPUTS["max_price"], 0.5, key="max_price",
             bind="query-params", help=t("cards.max_price_help"), format="%g",
+            disabled=value("price_kind") == "buy",
         )  # fmt: skip
     with third:
         st.toggle(

@@ -12,15 +12,19 @@ from calc.accuracy_memory import Graded, Summary
 from calc.measurements import DataError, load_published
 
 _SOURCE = re.compile(
-    r"(?P<repo>[\w.-]+/[\w.-]+)@(?P<commit>[0-9a-f]{7,40})(?: (?P<path>\S+))?", re.ASCII
+    r"(?P<repo>[\w.-]+/[\w.-]+?)"
+    r"(?:@(?P<commit>[0-9a-f]{7,40})(?: (?P<path>\S+))?|, branch (?P<branch>[\w.-]+))?",
+    re.ASCII,
 )
 
 
 def link(source: str) -> str | None:
-    """The page of a source given as "owner/name@commit path/in/it", or an https:// address.
+    """The page of a source: "owner/name@commit path/in/it", less of it, or an https:// address.
 
     >>> link("open-mmlab/mmaction2@0123456789 configs/tsn/README.md")
     'https://github.com/open-mmlab/mmaction2/blob/0123456789/configs/tsn/README.md'
+    >>> link("open-mmlab/mmaction2"), link("open-mmlab/mmaction2, branch 0.x")
+    ('https://github.com/open-mmlab/mmaction2', 'https://github.com/open-mmlab/mmaction2/tree/0.x')
     >>> link("a talk") is None
     True
     """
@@ -30,6 +34,8 @@ def link(source: str) -> str | None:
     if found is None:
         return None
     home = f"https://github.com/{found['repo']}"
+    if found["branch"]:
+        return f"{home}/tree/{found['branch']}"
     return f"{home}/blob/{found['commit']}/{found['path']}" if found["path"] else home
 
 
@@ -112,7 +118,7 @@ def speed_table() -> dict[str, Sequence[Any]]:
 
 
 def _runs(stack: Mapping[str, Any], work: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    home = f"https://github.com/{stack['source']}" if "/" in stack["source"] else None
+    home = link(stack["source"])
     return [
         (card, gpus, work["name"], work["mode"], precision, batch, throughput, work["unit"],
          stack["note"], home)

@@ -8,7 +8,7 @@ from typing import Any
 
 from calc.compare import OfferResult
 from calc.job import Job
-from calc.memory import PARTS, StepMemory
+from calc.memory import PARTS, PHASES, StepMemory
 from calc.sweep import Cell, SweepPoint, in_currency
 from ui import figures
 from ui.charts import LETTERS
@@ -87,11 +87,10 @@ def moments(step: StepMemory) -> Rows:
 
 def phases(step: StepMemory) -> Rows:
     """Where the phases of a step begin and end."""
-    names = ("forward", "backward", "optimizer")
     starts = (0.0, *step.phase_ends[:2])
     return [
         {"name": t(f"calculator.{name}"), "at": start, "ends": end}
-        for name, start, end in zip(names, starts, step.phase_ends, strict=True)
+        for name, start, end in zip(PHASES, starts, step.phase_ends, strict=True)
     ]
 
 
@@ -141,7 +140,8 @@ def map_here(cell: Cell | None) -> str:
     """What the map says at the visitor's own point."""
     if cell is None or cell.offer is None:
         return t("calculator.map_nowhere")
-    return t("calculator.map_here", offer=cell.offer)
+    word = "map_here_unpriced" if cell.usd is None else "map_here"
+    return t(f"calculator.{word}", offer=cell.offer)
 
 
 def costs(results: Sequence[OfferResult], job: Job) -> Rows:

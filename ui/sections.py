@@ -12,7 +12,7 @@ from calc import repository, rules
 from calc.compare import Comparison, OfferResult, compare, profile_of
 from calc.job import Job
 from calc.memory import timeline
-from calc.profile import NotTraced
+from calc.profile import NotTraced, point
 from calc.sweep import batch_sweep, batches, tipping_map
 from ui import charts, export, figures, inputs, layout, presets, rows, share
 from ui.data import data
@@ -45,16 +45,38 @@ def unanswered() -> None:
     """What can be done where there is no answer: share the inputs, ask for what is missing."""
     with contextlib.suppress(ValueError):
         job = inputs.job()
-        what = f"{job.model}, {job.frames} frames, {job.size} px, {job.precision}"
-        ask = repository.issue_link("card-or-model.yml", kind="a model", name=what)
-        st.caption(t("calculator.ask_model", link=ask))
+        if not _is_traced(job):
+            ask = repository.issue_link("card-or-model.yml", kind="a model", name=_setting(job))
+            st.caption(t("calculator.ask_model", link=ask))
         share_link(share.link(job))
+
+
+def _is_traced(job: Job) -> bool:
+    """Whether it is for another reason than a missing trace that a job has no answer."""
+    try:
+        point(job, profile_of(job, data()))
+    except NotTraced:
+        return False
+    except ValueError:
+        return True
+    return True
+
+
+def _setting(job: Job) -> str:
+    """What would have to be traced."""
+    return (
+        f"{job.model}, {job.frames} frames, {job.size} px, {job.precision}, checkpointing "
+        f"{job.checkpointing}, {job.attention} attention, trainable {job.trainable}"
+    )
 
 
 def model_line(job: Job) -> None:
     """What the model is, and for which shapes there is an answer."""
     profile = profile_of(job, data())
-    frames, sizes = _shapes(job.model) if job.model != "custom" else (job.frames, job.size)
+    if job.model == "custom":
+        st.caption(t("calculator.custom_shapes", params=f"{profile.params:,}"))
+        return
+    frames, sizes = _shapes(job.model)
     st.caption(
         t("calculator.traced_shapes", title=profile.title, params=f"{profile.params:,}",
           frames=frames, sizes=sizes)
@@ -180,13 +202,13 @@ def memory_figure(results: Sequence[OfferResult]) -> None:
 
 def timeline_figure(job: Job, results: Sequence[OfferResult]) -> None:
     """Memory through one step, of the first offer that trains the job."""
-    shown = next((result for result in results if result.micro_batch), results[0])
-    micro = shown.micro_batch or 1
-    step = timeline(job, profile_of(job, data()), micro)
+    shown = next((result for result in results if result.trains), results[0])
+    micro, parts = shown.micro_batch or 1, shown.accumulation or 1
+    step = timeline(job, profile_of(job, data()), micro, parts, shown.offer.count)
     if step is None:
         head("timeline", t("calculator.timeline_none"))
         return
-    head("timeline", t("calculator.timeline_caption", micro=micro))
+    head("timeline", t("calculator.timeline_caption", offer=shown.offer.text, micro=micro))
     st.vega_lite_chart(
         charts.timeline_chart(
             rows.moments(step), rows.phases(step), rows.named_limits(results),
@@ -194,7 +216,7 @@ def timeline_figure(job: Job, results: Sequence[OfferResult]) -> None:
         ),
         key="chart_timeline",
         alt=t("calculator.timeline_alt", peak=figures.gib(max(step.gib)),
-              phase=t(f"calculator.phase_{shown.memory.phase}")),
+              phase=t(f"calculator.phase_{step.peak_phase}")),
     )  # fmt: skip
 
 
@@ -316,7 +338,11 @@ def exported(comparison: Comparison, link: str) -> None:
     st.caption(t("calculator.charts_note"))
     st.markdown(t("calculator.commands"))
     st.code(export.compare_command(comparison.job), language="bash", wrap_lines=True)
-    st.code(export.bench_command(comparison.job), language="bash", wrap_lines=True)
+    runs = [(one, export.bench_command(comparison.job, one)) for one in comparison.offers]
+    shown = next(((one, command) for one, command in runs if command), None)
+    if shown:
+        st.markdown(t("calculator.bench_command", offer=shown[0].offer.text))
+        st.code(shown[1], language="bash", wrap_lines=True)
     st.markdown(t("calculator.markdown_preview"))
     st.code(summary(), language="markdown", wrap_lines=True)
 

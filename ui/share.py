@@ -111,12 +111,17 @@ def remember() -> None:
 
 
 def problems(opened: Mapping[str, list[str]]) -> list[str]:
-    """One sentence for each parameter that could not be used; call after the inputs."""
+    """One sentence for each parameter that could not be used; call after the inputs.
+
+    One whose input the page does not have, as the choice of cards on the page with all cards, is
+    no problem there.
+    """
     known = {field.key: field for field in FIELDS if field.kind != "prices"}
+    drawn = inputs.known() or {}
     found = [
         _refused(known[key], given)
         for key, given in opened.items()
-        if key in known and not accepted(known[key], given, inputs.value(key))
+        if key in known and key in drawn and not accepted(known[key], given, drawn[key])
     ]
     found += [
         _refused_price(key, given) for key, given in opened.items() if _is_bad_price(key, given)

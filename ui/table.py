@@ -44,7 +44,7 @@ def show(job: Job, intro: DeltaGenerator) -> None:
     except ValueError as error:
         st.error(inputs.refusal(error), icon=":material/search_off:")
         return
-    kept = sorted(filter(_wanted, found), key=_cost_order)
+    kept = sorted((result for result in found if _wanted(result, job)), key=_cost_order)
     intro.markdown(_summary(kept))
     if not kept:
         st.info(t("cards.none_left"), icon=":material/filter_alt_off:")
@@ -55,16 +55,17 @@ def show(job: Job, intro: DeltaGenerator) -> None:
         key="all_cards", alt=t("cards.alt", all=len(kept), first=kept[0].offer.text),
     )  # fmt: skip
     ask = repository.issue_link("card-or-model.yml", kind="a card")
-    st.caption(f"{t('cards.caption')} {t('cards.ask_card', link=ask)}")
+    paid = "caption_buy" if job.price_kind == "buy" else "caption"
+    st.caption(f"{t(f'cards.{paid}')} {t('cards.ask_card', link=ask)}")
     st.download_button(
         t("cards.download"), lambda: export.table_csv(kept), "clipfit-cards.csv", "text/csv",
         key="download_cards", icon=":material/download:", on_click="ignore",
     )  # fmt: skip
 
 
-def _wanted(result: OfferResult) -> bool:
-    """Whether the filters keep an offer."""
-    limit = inputs.view("max_price")
+def _wanted(result: OfferResult, job: Job) -> bool:
+    """Whether the filters keep an offer; the one by price is for rented cards."""
+    limit = None if job.price_kind == "buy" else inputs.view("max_price")
     if inputs.view("only_trains") and not result.trains:
         return False
     return limit is None or (result.price is not None and result.price.usd <= limit)

@@ -154,6 +154,19 @@ def test_the_timeline_peaks_where_the_estimate_does() -> None:
     assert timeline(Job(checkpointing="block"), ROUND, 8) is None
 
 
+@pytest.mark.parametrize(("accumulation", "count", "sharding"), [
+    (4, 1, "ddp"), (1, 4, "ddp"), (2, 8, "fsdp"), (1, 2, "zero2"),
+])  # fmt: skip
+def test_the_timeline_is_of_one_gpu_of_the_offer(
+    accumulation: int, count: int, sharding: str
+) -> None:
+    job = Job(sharding=sharding)
+    found = timeline(job, ROUND, 8, accumulation, count)
+    asked = estimate(job, ROUND, 8, accumulation, count)
+    assert found is not None
+    assert max(found.gib) == pytest.approx(asked.allocated.mid)
+
+
 def test_a_line_is_straight() -> None:
     line = Line("forward", 1.0, 2.0, 3.0, 4.0, 5.0)
     assert line.mib(10) - line.mib(9) == pytest.approx(line.mib_per_clip)

@@ -24,6 +24,13 @@ def test_rule_1_a_batch_below_a_third(mine: int | None, holds: bool) -> None:
     assert f"takes {mine or 0} clips at once" in render(rule.text)
 
 
+def test_rule_1_counts_the_clips_of_all_gpus_of_an_offer() -> None:
+    """A quarter of the batch on each of four cards is the whole batch."""
+    rule = rules(Job(), (a100(micro=8), result(micro=2, count=4)))[0]
+    assert (rule.holds, rule.points_to) == (False, None)
+    assert "takes 8 clips at once" in render(rule.text)
+
+
 @pytest.mark.parametrize(
     ("fast", "slow", "holds"),
     [(20.0, 30.0, True), (21.0, 30.0, True), (22.0, 30.0, False), (10.0, 23.0, False),

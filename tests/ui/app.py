@@ -15,9 +15,9 @@ def opened(query: str = "", page: str | None = None) -> AppTest:
     app = AppTest.from_file(str(SCRIPT), default_timeout=60)
     for key, values in parse_qs(query, keep_blank_values=True).items():
         app.query_params[key] = values if len(values) > 1 else values[0]
-    app.run()
     if page:
-        app.switch_page(f"ui/pages/{page}.py").run()
+        app.switch_page(f"ui/pages/{page}.py")
+    app.run()
     assert not app.exception, app.exception[0].message
     return app
 

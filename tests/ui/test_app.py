@@ -218,3 +218,31 @@ def test_a_wrong_figure_is_told_with_the_job_filled_in() -> None:
 def test_a_price_for_a_card_that_is_not_chosen_waits_for_it() -> None:
     warning = opened("usd_h_l4-24gb=0.07").warning[0].value
     assert "The price of L4 24GB (usd_h_l4-24gb) counts once the card is chosen" in warning
+
+
+def test_whoever_buys_is_not_filtered_by_the_price_of_an_hour() -> None:
+    app = opened("price_kind=buy&max_price=2", page="cards")
+    assert app.number_input(key="max_price").disabled
+    assert len(app.dataframe[0].value) == len(data().cards)
+    assert any(CATALOGUE["cards.caption_buy"][0] in caption.value for caption in app.caption)
+
+
+def test_what_is_refused_for_its_values_is_not_asked_for_as_a_trace() -> None:
+    asked = CATALOGUE["calculator.ask_model"][0].split("[")[0]
+    wrong = opened("model=custom&width=770")
+    missing = opened("model=videomae-b&frames=16&checkpointing=wrapper&trainable=head")
+    assert not any(asked in caption.value for caption in wrong.caption)
+    assert any(asked in one.value and "wrapper" in one.value for one in missing.caption)
+
+
+def test_a_custom_model_is_not_said_to_be_traced() -> None:
+    captions = [caption.value for caption in opened("model=custom&frames=16").caption]
+    assert any("closed form" in caption for caption in captions)
+    assert not any("traced at" in caption for caption in captions)
+
+
+def test_the_map_calls_nothing_the_cheapest_where_no_price_is_known() -> None:
+    app = opened("price_kind=buy&cards=A100+40GB+SXM4&cards=A100+40GB+PCIe")
+    alts = [chart.proto.alt for chart in app.get("vega_lite_chart")]
+    assert any("fits; no price is known" in alt for alt in alts)
+    assert not any("is the cheapest" in alt for alt in alts)

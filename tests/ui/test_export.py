@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import shlex
+from typing import Any
 
 import pytest
 import yaml
@@ -65,11 +66,36 @@ def test_the_command_gives_the_same_answer(
     assert [offer["micro_batch"] for offer in answer["offers"]] == [2, 2]
 
 
-def test_the_bench_command_is_one_that_bench_takes() -> None:
+def _asked_of_bench(job: Job) -> tuple[str, dict[str, Any]]:
+    """How bench is started for the job's first offer, and what it understands."""
     from bench.__main__ import parser
 
-    args = parser("run").parse_args(shlex.split(export.bench_command(JOB))[3:])
-    assert args.command == "run"
+    command = export.bench_command(job, compare(job, data()).offers[0])
+    assert command is not None
+    words = shlex.split(command)
+    start = words.index("run")
+    return " ".join(words[:start]), vars(parser("run").parse_args(words[start:]))
+
+
+def test_the_bench_command_measures_the_micro_batches_of_the_page() -> None:
+    start, asked = _asked_of_bench(Job(batch=8, cards=("RTX 4090 24GB",), clip_grad=True))
+    assert start == "python -m bench"
+    assert (asked["batch"], asked["accumulation"]) == ([4], 2)
+    assert (asked["model"], asked["frames"], asked["size"]) == (["video-swin-t"], [32], [224])
+    assert asked["clip_grad"] and not asked["channels_last"]
+
+
+def test_the_bench_command_of_several_gpus_is_one_for_torchrun() -> None:
+    start, asked = _asked_of_bench(Job(batch=8, cards=("4x RTX 4090 24GB",), sharding="fsdp"))
+    assert start == "torchrun --nproc-per-node=4 -m bench"
+    assert (asked["batch"], asked["accumulation"], asked["parallel"]) == ([2], 1, "fsdp")
+
+
+@pytest.mark.parametrize(
+    "job", [Job(model="custom", frames=16), Job(cards=("2x RTX 4090 24GB",), sharding="zero2")]
+)
+def test_there_is_no_command_for_what_bench_cannot_run(job: Job) -> None:
+    assert export.bench_command(job, compare(job, data()).offers[0]) is None
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

@@ -129,6 +129,11 @@ def test_a_link_that_asks_for_nothing_is_not_called_bad(link: str) -> None:
     assert not opened(link).warning
 
 
+def test_cards_in_a_link_to_all_cards_are_not_called_bad() -> None:
+    app = opened("cards=L4+24GB&frames=7", "cards")
+    assert "frames" in app.warning[0].value and "L4 24GB" not in app.warning[0].value
+
+
 def test_the_choice_of_language_is_named_in_the_language() -> None:
     app = opened("lang=zh")
     assert app.button_group(key="lang").label == "语言"

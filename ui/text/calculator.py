@@ -69,9 +69,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     "gib_axis": ("GiB", "GiB"),
     "timeline_title": ("One training step", "一步训练"),
     "timeline_caption": (
-        "Memory of one GPU through a step of {micro} clips. It climbs while activations are kept for "
-        "the backward pass.",
-        "单卡以 {micro} 段训练一步的显存变化。前向时激活逐层保存，因此攀升。",
+        "Memory of one GPU of {offer} through a micro-batch of {micro}. It climbs while activations "
+        "are kept for the backward pass.",
+        "{offer} 单卡训练微批 {micro} 一步的显存变化。前向时激活逐层保存，因此攀升。",
     ),
     "timeline_alt": (
         "Memory through one step: up to {peak}, {phase}.",
@@ -87,9 +87,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     "optimizer": ("optimizer", "优化器"),
     "map_title": ("Where the answer tips", "何处改换答案"),
     "map_caption": (
-        "The cheapest of your cards that takes the batch in one go; “–”: none does. Your job is "
-        "framed.",
-        "能一次放下该批的显卡中最便宜者；“–” 表示都放不下。方框为您的设置。",
+        "The cheapest of your cards that takes the batch in one go (the fastest, where none of them "
+        "has a price); “–”: none does. Your job is framed.",
+        "能一次放下该批的显卡中最便宜者（都没有价格时取最快者）；“–” 表示都放不下。方框为您的设置。",
     ),
     "map_alt": (
         "Map of batch against {row}: at your point, {here}. {offers}.",
@@ -97,6 +97,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "map_alt_cells": ("{offer} in {cells} of {all} cells", "{offer} 占 {cells}/{all} 格"),
     "map_here": ("{offer} is the cheapest that fits", "{offer} 放得下且最便宜"),
+    "map_here_unpriced": ("{offer} fits; no price is known", "{offer} 放得下；价格未知"),
     "map_nowhere": ("no chosen card fits in one go", "所选显卡都无法一次放下"),
     "map_axis": ("Map over", "纵轴"),
     "map_frames": ("frames per clip", "每段帧数"),
@@ -150,9 +151,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Link to this very page. Holds every input, and the versions of model and data.",
         "本页链接：包含全部输入以及模型与数据版本。",
     ),
-    "commands": (
-        "The same on the command line, and the run that would measure it:",
-        "在命令行得到同样的结果，以及实测此设置的命令：",
+    "commands": ("The same on the command line:", "在命令行得到同样的结果："),
+    "bench_command": (
+        "The run that would measure it on {offer}:",
+        "在 {offer} 上实测此设置的命令：",
     ),
     "download_csv": ("Table (CSV)", "表格（CSV）"),
     "download_yaml": ("Job (YAML)", "任务（YAML）"),
@@ -179,6 +181,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     "preset_note": (
         "The batch is the recipe's batch of one GPU. Links open in a new tab, with your cards and prices.",
         "批大小取原配方单卡的值。链接在新标签页打开，并带上您的显卡与价格。",
+    ),
+    "custom_shapes": (
+        "Your own transformer: {params} parameters. Its memory and work are a closed form of its "
+        "sizes, not a trace.",
+        "自定义 Transformer：{params} 个参数。显存与计算量由各尺寸按公式得出，未经追踪。",
     ),
     "traced_shapes": (
         "{title}: {params} parameters, traced at {frames} frames and {sizes} px.",

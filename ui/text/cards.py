@@ -21,8 +21,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "count_help": ("How many of each card train together.", "每种显卡几块一起训练。"),
     "max_price": ("At most, USD/h per GPU", "每卡每小时最高价（美元）"),
     "max_price_help": (
-        "Left empty: all. Cards without a price are left out once you enter one.",
-        "留空则全部显示；填写后不显示无价格的显卡。",
+        "Left empty: all. Cards without a price are left out once you enter one. For rented cards.",
+        "留空则全部显示；填写后不显示无价格的显卡。仅用于租用。",
     ),
     "only_trains": ("Only cards that train it", "只看能训练的显卡"),
     "only_trains_help": (
@@ -52,6 +52,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "download": ("Table (CSV)", "表格（CSV）"),
     "none_left": ("No card matches these filters.", "没有符合条件的显卡。"),
+    "caption_buy": (
+        "Click a column to sort. Prices are the newest published ones to buy at unless you entered "
+        "your own in the sidebar.",
+        "点击列名排序。除侧栏自填的价格外，均为最新的公开购买价。",
+    ),
     "caption": (
         "Click a column to sort. Prices are medians over providers unless you entered your own in the "
         "sidebar.",

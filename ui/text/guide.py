@@ -243,11 +243,8 @@ So the two columns of the article were not measured on one software stack, if th
         "训练超过 24 小时，且 A100 至少省 30% 的时间。",
     ),
     "rule_3": ("Several GPUs that need NVLink.", "多卡训练且需要 NVLink。"),
-    "rule_line": ("**{name}** {held}: {text}.", "**{name}**{held}：{text}。"),
+    "rule_line": ("**{name}** {held}: {text}.", "**{name}** {held}：{text}。"),
     "rule_money": (" Money: {money}.", "费用：{money}。"),
-    "rule_holds": ("holds", "成立"),
-    "rule_not": ("does not hold", "不成立"),
-    "rule_open": ("cannot be judged", "无法判断"),
     # 8 windows
     "windows": ("Windows and its silent spill", "Windows 的悄悄溢出"),
     "windows_text": (
