@@ -204,7 +204,7 @@ class CachingAllocator:
 
 
 class ExpandableAllocator(CachingAllocator):
-    """The allocator under ``PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True``.
+    """The allocator under ``PYTORCH_ALLOC_CONF=expandable_segments:True``.
 
     Each pool is one range of addresses whose pages (2 MiB small, 20 MiB large) are mapped when
     they are needed and unmapped one by one when a request fails. Addresses leave no ties.

@@ -2,7 +2,7 @@
 
 - rerun: the calculator beside a bare page with the same widgets, charts and texts but constant
   data, in turns, under Streamlit's own runner, which always runs the whole script. Each rerun has
-  a batch that was not there before. One process may be 15 % off from the next, whatever it runs,
+  another batch than the one before. One process may be 15 % off from the next, whatever it runs,
   so it is the median of five.
 - server: the same two pages served, from the message that changes the batch to the end of the run,
   as a browser asks for it: the calculator runs its middle only.
@@ -136,10 +136,7 @@ CALLS: dict[str, Callable[[Any], tuple[str, dict[str, Any]]]] = {
     "button_group": _choice("segmented_control"),
     "number_input": _number,
     "slider": _number_slider,
-    "text_input": lambda w: ("text_input", {"label": w.label, "key": w.key, "value": w.value}),
-    "button": lambda w: ("button", {"label": w.label, "key": w.key}),
     "toggle": lambda w: ("toggle", {**_common(w), "value": w.value}),
-    "download_button": lambda w: ("download_button", {"label": w.label, "data": "", "key": w.key}),
     "vega_lite_chart": _chart,
 }
 

@@ -16,9 +16,6 @@ from calc.measurements import load
 from calc.report import as_json, table
 from calc.words import LANGUAGES
 
-FLAGS = {"cards": "--card", "prices": "--price", "buy_prices": "--buy-price"}
-"""Flags that may be repeated are singular."""
-
 USAGE = "compare or accuracy, as in python -m calc compare --help"
 
 
@@ -75,13 +72,16 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add(made: argparse.ArgumentParser, field: Field) -> None:
-    flag = FLAGS.get(field.key, field.flag)
     if field.kind == "flag":
-        made.add_argument(flag, dest=field.key, action="store_true", default=None, help=field.group)
+        made.add_argument(
+            field.flag, dest=field.key, action="store_true", default=None, help=field.group
+        )
         return
-    repeated = "append" if field.key in FLAGS else "store"
+    repeated = "append" if field.repeated else "store"
     name = {"offers": "OFFER", "prices": "CARD=USD"}.get(field.kind, "X")
-    made.add_argument(flag, dest=field.key, action=repeated, metavar=name, help=_help(field))
+    made.add_argument(
+        field.flag, dest=field.key, action=repeated, metavar=name, help=_help(field)
+    )
 
 
 def _help(field: Field) -> str:
@@ -91,7 +91,7 @@ def _help(field: Field) -> str:
     elif field.minimum is not None:
         allowed = f"{field.minimum:.12g} to {field.maximum:.12g}"
     else:
-        allowed = "repeat for several" if field.key in FLAGS else "see measurements/models"
+        allowed = "repeat for several" if field.repeated else "see measurements/models"
     default = "none" if field.default in (None, ()) else field.default
     return f"{allowed} {field.unit} (default {default})".replace("  ", " ").replace("%", "%%")
 
@@ -137,8 +137,9 @@ def _price(field: Field, text: str) -> tuple[str, float]:
     card, equals, amount = text.rpartition("=")
     number = _number(amount)
     if not equals or isinstance(number, str):
-        flag = FLAGS[field.key]
-        raise ValueError(f"{flag} is {text!r}; write card=USD, as in {flag} 'RTX 4090 24GB=0.35'")
+        raise ValueError(
+            f"{field.flag} is {text!r}; write card=USD, as in {field.flag} 'RTX 4090 24GB=0.35'"
+        )
     return card, float(number)
 
 

@@ -77,6 +77,11 @@ class Graded:
         return self.mid_mib / self.row.measured_mib - 1
 
     @property
+    def ratio(self) -> float:
+        """Measured / predicted."""
+        return self.row.measured_mib / self.mid_mib
+
+    @property
     def covered(self) -> bool:
         """Whether the measured peak lies in the range."""
         return self.low_mib <= self.row.measured_mib <= self.high_mib

@@ -15,7 +15,7 @@ from calc.job import Job
 from calc.profile import ModelProfile, NotTraced
 from calc.result import OfferResult
 from calc.speed import StepTime, step
-from calc.words import Message
+from calc.words import Message, clips
 
 SHOWN = 3
 SAME_TIME = 0.005
@@ -212,7 +212,7 @@ def _change_words(job: Job, found: _Fitting) -> Iterator[Message]:
         if key != "sharding" or value != "ddp":
             yield Message("change_" + key, {"to": value, "was": getattr(job, key)})
     if (found.fit.accumulation or 1) > 1:
-        numbers = {"times": found.fit.accumulation, "micro": found.fit.micro_batch}
+        numbers = {"times": found.fit.accumulation, "micro": clips(found.fit.micro_batch)}
         yield Message("change_micro_batch", numbers)
 
 

@@ -232,3 +232,12 @@ def break_even_ratio(
     mid = hours_b.mid / hours_a.mid
     ends = (mid / cards, hours_b.low / hours_a.low, hours_b.high / hours_a.high, mid * cards)
     return Range(min(mid, *ends) * counts, mid * counts, max(mid, *ends) * counts)
+
+
+def in_currency(usd: float, job: Job) -> float:
+    """An amount in the currency the job is shown in.
+
+    >>> in_currency(10.0, Job(currency="CNY", cny_per_usd=7.0)), in_currency(10.0, Job())
+    (70.0, 10.0)
+    """
+    return usd * job.cny_per_usd if job.currency == "CNY" else usd

@@ -39,8 +39,15 @@ class Field:
 
     @property
     def flag(self) -> str:
-        """The command-line flag, e.g. "--loader-clips-per-s"."""
-        return "--" + self.key.replace("_", "-")
+        """The command-line flag, e.g. "--loader-clips-per-s"; singular where it is repeated."""
+        return {"cards": "--card", "prices": "--price", "buy_prices": "--buy-price"}.get(
+            self.key, "--" + self.key.replace("_", "-")
+        )
+
+    @property
+    def repeated(self) -> bool:
+        """Whether the flag may be given several times."""
+        return self.kind in ("offers", "prices")
 
 
 def _field(kind: str, default: Any, group: str, **spec: Any) -> Any:

@@ -19,7 +19,7 @@ from calc.job import Job
 from calc.memory import model
 from calc.profile import PRECISION_KEY, ModelProfile, NotTraced, attention
 from calc.result import OfferResult
-from calc.words import Message
+from calc.words import Message, clips
 
 NOTHING: Mapping[str, Price] = MappingProxyType({})
 
@@ -42,7 +42,7 @@ def notes(
         _loader(job, results),
         _interruptions(job),
         _extra(job),
-        _channels_last(job, profile),
+        _channels_last(job),
         _unofficial(results),
         _estimated_total(results),
         *_break_even(job, results),
@@ -72,7 +72,7 @@ def _mixed(job: Job, profile: ModelProfile) -> Message | None:
         )
     except NotTraced:
         return None
-    more = {"share": abs(1 - mixed / single), "batch": job.batch}
+    more = {"share": abs(1 - mixed / single), "batch": clips(job.batch)}
     return Message("note_mixed_saves" if mixed <= single else "note_mixed_costs", more)
 
 
@@ -113,7 +113,7 @@ def _extra(job: Job) -> Message | None:
     return Message("note_extra", {"gib": job.extra_gib}) if job.extra_gib else None
 
 
-def _channels_last(job: Job, profile: ModelProfile) -> Message | None:
+def _channels_last(job: Job) -> Message | None:
     return Message("note_channels_last") if job.channels_last else None
 
 

@@ -17,7 +17,6 @@ from calc.profile import ModelProfile
 from calc.runs import RunBook
 from calc.speed import StepTime, step
 from calc.speed_measured import best_step
-from calc.words import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,6 @@ class OfferResult:
     price: PriceUsed | None
     needs_clips_per_s: float | None
     basis: Mapping[str, str | None]
-    notes: tuple[Message, ...] = ()
 
     @property
     def trains(self) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from calc.job import Job
 from calc.result import OfferResult
-from calc.words import Message, hours, money
+from calc.words import Message, clips, hours, money
 
 BATCH_SHARE = 1 / 3
 LONG_H = 24.0
@@ -83,7 +83,9 @@ def _batch(large: OfferResult, small: OfferResult) -> tuple[bool | None, Message
     """Rule 1: clips at once on all GPUs of an offer; a share of several is no smaller batch."""
     mine, other = ((one.micro_batch or 0) * one.offer.count for one in (small, large))
     holds = None if other == 0 else mine < BATCH_SHARE * other
-    names = {"small": small.offer.text, "large": large.offer.text, "mine": mine, "other": other}
+    names: dict[str, object] = {
+        "small": small.offer.text, "large": large.offer.text, "mine": clips(mine), "other": other,
+    }  # fmt: skip
     return holds, Message("rule_batch_unknown" if holds is None else "rule_batch", names)
 
 

@@ -14,7 +14,7 @@ from calc.card import Offer
 from calc.estimate import Range
 from calc.job import Job
 from calc.network import exchange, exposed_s, link
-from calc.profile import PRECISION_KEY, ModelProfile, Setting
+from calc.profile import PRECISION_KEY, ModelProfile, Setting, attention
 
 MIB_GB = 2**20 / 1e9
 
@@ -51,7 +51,6 @@ class StepTime:
     total_s: Range
     parts_s: Mapping[str, float]
     basis: str
-    notes: tuple[object, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +138,10 @@ def step(
 
 
 def setting(job: Job, profile: ModelProfile) -> Setting:
-    """The traced setting of a job; where the library offers one attention only, that one."""
-    kinds = profile.attention
-    attention = job.attention if job.attention in kinds else kinds[0]
+    """The traced setting whose work is the job's: that of bf16 is fp16's, traced or not."""
     return Setting(
-        job.frames, job.size, PRECISION_KEY[job.precision], job.checkpointing, attention,
-        job.trainable,
+        job.frames, job.size, PRECISION_KEY[job.precision], job.checkpointing,
+        attention(job, profile), job.trainable,
     )  # fmt: skip
 
 

@@ -85,4 +85,4 @@ def _moved(
     total_s = correct(around, ratios, exact, REPEATS)
     share = total_s.mid / formula.total_s.mid
     parts = {name: seconds * share for name, seconds in formula.parts_s.items()}
-    return StepTime(total_s, parts, "measured" if exact else "corrected", formula.notes)
+    return StepTime(total_s, parts, "measured" if exact else "corrected")

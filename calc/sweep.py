@@ -18,7 +18,7 @@ from calc.speed_measured import best_total_s
 
 LARGEST = int(FIELD["batch"].maximum or 1)
 KEPT = 1024
-"""Columns of the batch sweep kept: about a kB each."""
+"""Columns of the batch sweep kept, up to 3 kB each, and the speeds they are made with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,9 @@ class SweepPoint:
 
 
 def batches(around: int) -> tuple[int, ...]:
-    """Twelve batches from 1 up, doubling and half-doubling, with the job's own among them.
+    """Twelve batches, doubling and half-doubling: seven below the job's own, itself, and above.
+
+    Near 1 there are fewer below, near the largest more.
 
     >>> batches(8)
     (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -188,12 +190,3 @@ def _point(job: Job, pace: StepModel, planned: Plan, data: Measured) -> SweepPoi
         return None
     speed = _clips_per_s(job, pace, micro, parts, data)
     return SweepPoint(pace.offer.text, job.batch, micro, parts, speed)
-
-
-def in_currency(usd: float, job: Job) -> float:
-    """An amount in the currency the job is shown in.
-
-    >>> in_currency(10.0, Job(currency="CNY", cny_per_usd=7.0)), in_currency(10.0, Job())
-    (70.0, 10.0)
-    """
-    return usd * job.cny_per_usd if job.currency == "CNY" else usd

@@ -9,7 +9,7 @@ from calc.cost import break_even_ratio, break_even_usd
 from calc.job import Job
 from calc.result import OfferResult
 from calc.rules import Rule
-from calc.words import Message, hours, money
+from calc.words import Message, clips, hours, money, render
 
 
 def verdict(job: Job, results: Sequence[OfferResult], rules: Sequence[Rule] = ()) -> Message:
@@ -76,7 +76,7 @@ def _is_hard(result: OfferResult) -> bool:
 def _how(result: OfferResult) -> Message:
     """"RTX 4090 24GB in 2 x 4 clips", or that it is tight."""
     params = {
-        "name": result.offer.text, "micro": result.micro_batch, "times": result.accumulation,
+        "name": result.offer.text, "micro": clips(result.micro_batch), "times": result.accumulation,
     }  # fmt: skip
     return Message("how_parts" if (result.accumulation or 1) > 1 else "how_tight", params)
 
@@ -113,12 +113,19 @@ def _winner(job: Job, best: OfferResult, training: Sequence[OfferResult]) -> Mes
         "best": best.offer.text, "other": other.offer.text,
         "usd": _amount(job, best), "other_usd": _amount(job, other),
         "less": 1 - best.usd.mid / other.usd.mid if other.usd.mid else 0.0,
-        "hours": hours(best.hours.mid), "other_hours": hours(other.hours.mid),
     }  # fmt: skip
-    sooner = best.hours.mid <= other.hours.mid
-    sure = _is_sure(job, best, other)
-    key = ("money_" if sure else "money_likely_") + ("sooner" if sooner else "later")
-    return Message(key, params)
+    sure = "money_" if _is_sure(job, best, other) else "money_likely_"
+    when, times = _times(best.hours.mid, other.hours.mid)
+    return Message(sure + when, params | times)
+
+
+def _times(best_h: float, other_h: float) -> tuple[str, dict[str, object]]:
+    """Whether the best is sooner, later or the same as far as is shown; both in one unit."""
+    longer = max(best_h, other_h)
+    times = hours(best_h, longer), hours(other_h, longer)
+    same = render(times[0]) == render(times[1])
+    when = "same" if same else "sooner" if best_h < other_h else "later"
+    return when, {"hours": times[0], "other_hours": times[1]}
 
 
 def _is_sure(job: Job, best: OfferResult, other: OfferResult) -> bool:

@@ -55,17 +55,30 @@ def _word(value: object, lang: str) -> object:
     return value
 
 
-def hours(value_h: float) -> Message:
+def hours(value_h: float, beside_h: float | None = None) -> Message:
     """A duration as people say it: minutes below two hours, days from four days on.
+
+    beside_h: the duration whose unit to take, for two that are to be compared.
 
     >>> [render(hours(n)) for n in (0.5, 38.24, 240)]
     ['30 min', '38.2 h', '10.0 days']
+    >>> render(hours(80.5, 100.8)), render(hours(100.8, 80.5))
+    ('3.4 days', '100.8 h')
     """
-    if value_h < 2:
+    unit_h = value_h if beside_h is None else beside_h
+    if unit_h < 2:
         return Message("unit_minutes", {"n": value_h * 60})
-    if value_h < 96:
+    if unit_h < 96:
         return Message("unit_hours", {"n": value_h})
     return Message("unit_days", {"n": value_h / 24})
+
+
+def clips(number: int | None) -> Message:
+    """
+    >>> [render(clips(number)) for number in (1, 8)]
+    ['1 clip', '8 clips']
+    """
+    return Message("unit_clip" if number == 1 else "unit_clips", {"n": number})
 
 
 def money(usd: float, currency: str = "USD", cny_per_usd: float = 7.1) -> str:
@@ -84,6 +97,8 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     "unit_minutes": ("{n:.0f} min", "{n:.0f} 分钟"),
     "unit_hours": ("{n:.1f} h", "{n:.1f} 小时"),
     "unit_days": ("{n:.1f} days", "{n:.1f} 天"),
+    "unit_clip": ("{n} clip", "{n} 个片段"),
+    "unit_clips": ("{n} clips", "{n} 个片段"),
     # What is not possible
     "card_unknown": (
         "card is {given!r}; allowed are {allowed}", "显卡为 {given!r}；可选的有 {allowed}"
@@ -106,7 +121,7 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
         "{model} at {frames} frames of {size} px was not traced as {way} "
         "(precision/checkpointing/attention/trainable); choose from {ways}",
         "{model} 在 {frames} 帧、{size} 像素下没有按 {way} 追踪过"
-        "（精度/检查点/注意力/训练范围）；可选 {ways}",
+        "（精度/激活检查点/注意力/训练范围）；可选 {ways}",
     ),
     # Verdict
     "verdict": ("{fit}; {money}.", "{fit}；{money}。"),
@@ -121,10 +136,10 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
         "None of these cards trains this job: the largest, {offer}, has {usable:.1f} GiB "
         "usable, and {tried} needs {need:.1f} GiB.",
         "所选的卡都训练不了这个任务：即使显存最大的 {offer} 也只有 {usable:.1f} GiB 可用，"
-        "而{tried}就要 {need:.1f} GiB。",
+        "而{tried}要 {need:.1f} GiB。",
     ),
     "tried_one": ("even one clip at a time", "哪怕一次只放一个片段也"),
-    "tried_pinned": ("the micro-batch of {clips} that you set", "您设定的微批 {clips} "),
+    "tried_pinned": ("the micro-batch of {clips} that you set", "你设定的微批 {clips} "),
     "fit_one": ("{name} trains it in one go", "{name} 一次放得下整个批次"),
     "fit_one_hard": ("It trains on {hard}", "可以训练：{hard}"),
     "fit_both": ("Both fit", "两者都放得下"),
@@ -140,7 +155,7 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
         "It trains only on {hard} ({failing})", "能训练的只有一个：{hard}（{failing}）",
     ),
     "how_parts": (
-        "{name} in {times} x {micro} clips", "{name} 要分 {times} 次、每次 {micro} 个片段",
+        "{name} in {times} x {micro}", "{name} 要分 {times} 次（每次 {micro}）",
     ),
     "how_tight": ("{name} only just", "{name} 只是勉强放下"),
     "fails": (
@@ -149,9 +164,14 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     ),
     "money_sooner": (
         "{best} costs less, {usd} against {other_usd} on {other} ({less:.0%} less), "
-        "and is no slower ({hours} against {other_hours})",
+        "and is also faster ({hours} against {other_hours})",
         "{best} 更便宜：{usd}，而 {other} 要 {other_usd}（省 {less:.0%}），"
-        "而且不更慢（{hours} 对 {other_hours}）",
+        "而且也更快（{hours} 对 {other_hours}）",
+    ),
+    "money_same": (
+        "{best} costs less, {usd} against {other_usd} on {other} ({less:.0%} less), "
+        "in the same time ({hours})",
+        "{best} 更便宜：{usd}，而 {other} 要 {other_usd}（省 {less:.0%}），用时相同（{hours}）",
     ),
     "money_later": (
         "{best} costs less, {usd} against {other_usd} on {other} ({less:.0%} less), "
@@ -161,9 +181,14 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     ),
     "money_likely_sooner": (
         "{best} probably costs less, about {usd} against {other_usd} on {other}, "
-        "and is no slower ({hours} against {other_hours})",
+        "and is also faster ({hours} against {other_hours})",
         "{best} 很可能更便宜：约 {usd}，{other} 约 {other_usd}，"
-        "而且不更慢（{hours} 对 {other_hours}）",
+        "而且也更快（{hours} 对 {other_hours}）",
+    ),
+    "money_likely_same": (
+        "{best} probably costs less, about {usd} against {other_usd} on {other}, "
+        "in the same time ({hours})",
+        "{best} 很可能更便宜：约 {usd}，{other} 约 {other_usd}，用时相同（{hours}）",
     ),
     "money_likely_later": (
         "{best} probably costs less, about {usd} against {other_usd} on {other}, "
@@ -176,7 +201,7 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     ),
     "money_no_speed": (
         "how fast {names} is was not measured, so the costs cannot be compared",
-        "{names} 的速度没有数据，因此无法比较费用",
+        "{names} 的速度没有数据，因此无法比较成本",
     ),
     "money_break_even": (
         "{first} is cheaper if its hourly price is below {ratio:.2f} x that of {second}",
@@ -200,8 +225,8 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     ),
     # The article's rules
     "rule_batch": (
-        "{small} takes {mine} clips at once and {large} {other}",
-        "{small} 一次放 {mine} 个片段，{large} 一次放 {other} 个",
+        "{small} takes {mine} at once and {large} {other}",
+        "{small} 一次放 {mine}，{large} 一次放 {other} 个",
     ),
     "rule_batch_unknown": ("{large} does not train this job", "{large} 训练不了这个任务"),
     "rule_time": (
@@ -247,7 +272,7 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     "change_attention": ("use {to} attention", "注意力改用 {to}"),
     "change_optimizer": ("take the optimizer {to}", "优化器换成 {to}"),
     "change_micro_batch": (
-        "{times} x {micro} clips with accumulation", "梯度累积，{times} 次、每次 {micro} 个片段",
+        "{times} x {micro} with accumulation", "梯度累积 {times} 次（每次 {micro}）",
     ),
     "change_frames": ("{to} frames instead of {was}", "{was} 帧减到 {to} 帧"),
     "change_trainable": ("train the head only", "只训练分类头"),
@@ -262,15 +287,15 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     "note_wrapper": (
         "the article's wrapper checkpoints the whole model as one segment, which saves nothing; "
         "checkpoint each block instead",
-        "文章的封装把整个模型当作一个检查点段，省不了显存；请改用逐块检查点",
+        "文章的包装器把整个模型当作一个检查点段，省不了显存；请改用逐块检查点",
     ),
     "note_mixed_saves": (
-        "mixed precision needs {share:.0%} less memory than fp32 for this model at {batch} clips",
-        "这个模型在 {batch} 个片段时，混合精度比 fp32 少用 {share:.0%} 的显存",
+        "mixed precision needs {share:.0%} less memory than fp32 for this model at {batch}",
+        "这个模型在 {batch}时，混合精度比 fp32 少用 {share:.0%} 的显存",
     ),
     "note_mixed_costs": (
-        "mixed precision needs {share:.0%} more memory than fp32 for this model at {batch} clips",
-        "这个模型在 {batch} 个片段时，混合精度比 fp32 多用 {share:.0%} 的显存",
+        "mixed precision needs {share:.0%} more memory than fp32 for this model at {batch}",
+        "这个模型在 {batch}时，混合精度比 fp32 多用 {share:.0%} 的显存",
     ),
     "note_break_even": (
         "{first} is cheaper than {second} as long as one of its GPUs costs less than {ratio:.2f} x "
@@ -300,7 +325,7 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
         "not validated on a GPU: {parts}", "尚未在 GPU 上验证：{parts}",
     ),
     "part_autocast": ("autocast", "自动混合精度"),
-    "part_checkpointing": ("checkpointing", "检查点"),
+    "part_checkpointing": ("checkpointing", "激活检查点"),
     "part_cap": ("smallest memory that works", "能跑的最小显存"),
     "note_attention": (
         "{model} has only {used} attention in this library, so {asked} was not used",
@@ -340,7 +365,7 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
         "{names}：没有可引用来源给出 PyTorch 显示的显存，由驱动显示的数值推算",
     ),
     # The table of the command line
-    "unknown": ("not known", "未知"),
+    "unknown": ("not measured", "未测量"),
     "holds_yes": ("holds", "成立"),
     "holds_no": ("does not hold", "不成立"),
     "rule_line": (
@@ -350,7 +375,7 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     "rule_2": ("over 24 h, and 30 % saved", "超过 24 小时且省时 30%"),
     "rule_3": ("several GPUs need NVLink", "多卡需要 NVLink"),
     "holds_unknown": ("cannot be judged", "无法判断"),
-    "rules_money": ("the money: {money}", "费用：{money}"),
+    "rules_money": ("the money: {money}", "成本：{money}"),
     "list_rules": ("The article's rules:", "文章的规则："),
     "list_advice": ("To make it fit:", "让任务放得下的办法："),
     "list_notes": ("Notes:", "说明："),
@@ -364,10 +389,10 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     "column_fit": ("in one go", "一次放下"),
     "column_peak": ("peak GiB", "峰值 GiB"),
     "column_usable": ("usable", "可用"),
-    "column_max_batch": ("max batch", "最大批次"),
+    "column_max_batch": ("max batch", "最大批大小"),
     "column_runs_as": ("runs as", "训练方式"),
     "column_speed": ("clips/s", "片段/秒"),
     "column_hours": ("hours", "小时"),
-    "column_cost": ("cost", "费用"),
+    "column_cost": ("cost", "成本"),
     "column_basis": ("basis", "依据"),
 }

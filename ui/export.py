@@ -12,7 +12,7 @@ import yaml
 
 from calc.compare import Comparison, OfferResult
 from calc.estimate import Range
-from calc.job import FIELDS, Job
+from calc.job import FIELDS, Field, Job
 from calc.words import render
 from ui import figures
 from ui.share import as_text
@@ -99,21 +99,18 @@ def compare_command(job: Job) -> str:
         shown = field.group == "main" or value != field.default
         if field.key == "model" or not shown or value is None:
             continue
-        words += _flags(field.key, field.kind, value)
+        words += _flags(field, value)
     return shlex.join(words)
 
 
-def _flags(key: str, kind: str, value: Any) -> list[str]:
-    flag = {"cards": "--card", "prices": "--price", "buy_prices": "--buy-price"}.get(
-        key, "--" + key.replace("_", "-")
-    )
-    if kind == "flag":
-        return [flag]
-    if kind == "offers":
-        return [word for card in value for word in (flag, card)]
-    if kind == "prices":
-        return [word for card, usd in value for word in (flag, f"{card}={as_text(usd)}")]
-    return [flag, as_text(value)]
+def _flags(field: Field, value: Any) -> list[str]:
+    if field.kind == "flag":
+        return [field.flag]
+    if field.kind == "offers":
+        return [word for card in value for word in (field.flag, card)]
+    if field.kind == "prices":
+        return [word for card, usd in value for word in (field.flag, f"{card}={as_text(usd)}")]
+    return [field.flag, as_text(value)]
 
 
 def bench_command(job: Job, result: OfferResult) -> str | None:

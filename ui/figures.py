@@ -50,8 +50,10 @@ def hours(value: Range | None) -> str:
 
 
 def hours_ends(value: Range | None) -> str:
-    """The range of a duration."""
-    return "" if value is None else _ends(say(words.hours(value.low)), say(words.hours(value.high)))
+    """The range of a duration, in the unit of its middle."""
+    if value is None:
+        return ""
+    return _ends(*(say(words.hours(end, value.mid)) for end in (value.low, value.high)))
 
 
 def money(usd: float | None, job: Job) -> str:

@@ -81,7 +81,7 @@ def side_by_side(left: str, right: str) -> None:
         st.columns(2), (left, right), ("wrong", "right"), ("close", "check"), strict=True
     ):
         with column:
-            st.markdown(f":material/{icon}: **{t(f'guide.{word}')}.** {t(f'guide.{name}')}")
+            st.markdown(f":material/{icon}: **{t(f'guide.{word}')}** {t(f'guide.{name}')}")
             st.code(source(name), language="python", wrap_lines=True)
 
 

@@ -74,15 +74,10 @@ def points() -> list[dict[str, Any]]:
         {
             "predicted": item.mid_mib, "low": item.low_mib, "high": item.high_mib,
             "measured": item.row.measured_mib, "group": item.row.group,
-            "name": f"{item.row.id}: {item.row.arch}", "ratio": f"{ratio(item):.3f}",
+            "name": f"{item.row.id}: {item.row.arch}", "ratio": f"{item.ratio:.3f}",
         }
         for item in graded()
     ]  # fmt: skip
-
-
-def ratio(item: Graded) -> float:
-    """Measured / predicted."""
-    return 1 / (1 + item.error)
 
 
 def table() -> dict[str, Sequence[Any]]:
@@ -97,7 +92,7 @@ def table() -> dict[str, Sequence[Any]]:
         "precision": [entry["precision"] for entry, _ in known],
         "mib": [entry["measured_mib"] for entry, _ in known],
         "formula_mib": [item and item.mid_mib for _, item in known],
-        "ratio": [item and ratio(item) for _, item in known],
+        "ratio": [item and item.ratio for _, item in known],
         "confidence": [entry["confidence"] for entry, _ in known],
         "software": [_software(entry) for entry, _ in known],
         "source": [link(entry["source"]) for entry, _ in known],

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from calc.compare import OfferResult
+from calc.cost import in_currency
 from calc.job import Job
 from calc.memory import PARTS, PHASES, StepMemory
-from calc.sweep import Cell, SweepPoint, in_currency
+from calc.sweep import Cell, SweepPoint
+from calc.words import clips
 from ui import figures
 from ui.charts import LETTERS
-from ui.text import t
+from ui.text import say, t
 
 Rows = list[dict[str, Any]]
 
@@ -66,7 +68,7 @@ def named_limits(results: Sequence[OfferResult]) -> Rows:
 
 def memory_alt(results: Sequence[OfferResult]) -> str:
     """The memory chart in words."""
-    return t("calculator.memory_alt", summary="; ".join(map(_memory_one, results)))
+    return t("calculator.memory_alt", summary=t("common.semicolon").join(map(_memory_one, results)))
 
 
 def _memory_one(result: OfferResult) -> str:
@@ -123,7 +125,7 @@ def map_alt(found: Sequence[Cell], job: Job, axis: str) -> str:
     """The tipping map in words."""
     here = next((cell for cell in found if _is_here(cell, job)), None)
     counts = Counter(cell.offer or t("calculator.map_none") for cell in found)
-    summary = "; ".join(
+    summary = t("common.semicolon").join(
         t("calculator.map_alt_cells", offer=offer, cells=number, all=len(found))
         for offer, number in counts.most_common()
     )
@@ -165,7 +167,7 @@ def costs(results: Sequence[OfferResult], job: Job) -> Rows:
 
 def costs_alt(rows: Rows) -> str:
     """The cost chart in words."""
-    summary = "; ".join(
+    summary = t("common.semicolon").join(
         t(
             "calculator.costs_alt_one",
             offer=row["offer"],
@@ -192,15 +194,16 @@ def sweep(points: Sequence[SweepPoint]) -> Rows:
 
 def trains_as(micro_batch: int, accumulation: int) -> str:
     """ "8 clips at once" or "2 x 4 clips, accumulated"."""
+    micro = say(clips(micro_batch))
     if accumulation == 1:
-        return t("calculator.trains_once", micro=micro_batch)
-    return t("calculator.trains_parts", times=accumulation, micro=micro_batch)
+        return t("calculator.trains_once", micro=micro)
+    return t("calculator.trains_parts", times=accumulation, micro=micro)
 
 
 def sweep_alt(points: Sequence[SweepPoint]) -> str:
     """The speed chart in words."""
     by_offer = {point.offer: [p for p in points if p.offer == point.offer] for point in points}
-    summary = "; ".join(
+    summary = t("common.semicolon").join(
         t("calculator.sweep_alt_one", offer=offer, first=f"{own[0].clips_per_s:.3g}",
           low=own[0].batch, last=f"{own[-1].clips_per_s:.3g}", high=own[-1].batch)
         for offer, own in by_offer.items()

@@ -282,18 +282,25 @@ def sentences(comparison: Comparison, *wanted: str) -> None:
 
 def advice(comparison: Comparison) -> list[str]:
     """Each change that would make the job fit, with a link that makes it."""
-    links = iter(_links(comparison))
+    links = _links(comparison)
     return [
-        figures.as_markdown(say(each.text)) + (next(links) if each.changes else "")
-        for each in comparison.advice
+        figures.as_markdown(say(each.text)) + link
+        for each, link in zip(comparison.advice, links, strict=True)
     ]
 
 
 def _links(comparison: Comparison) -> list[str]:
-    """Links to the job with some inputs changed, and the micro-batch left to ClipFit."""
-    wanted = [{**each.changes, "micro_batch": None} for each in comparison.advice if each.changes]
-    found = share.queries(comparison.job, language(), wanted) if wanted else []
-    return [f" ([{t('calculator.advice_apply')}](?{query}))" for query in found]
+    """Links to the job with some inputs changed, and the micro-batch left to ClipFit.
+
+    "" where that is the job as it is: accumulation comes of itself.
+    """
+    job = comparison.job
+    wanted = [{**each.changes, "micro_batch": None} for each in comparison.advice]
+    found = share.queries(job, language(), wanted) if wanted else []
+    return [
+        f" ([{t('calculator.advice_apply')}](?{query}))" if job.replace(**changes) != job else ""
+        for changes, query in zip(wanted, found, strict=True)
+    ]
 
 
 SENTENCES: Mapping[str, Callable[[Comparison], list[str]]] = {

@@ -7,7 +7,7 @@ the address; so the link to share is made here, and the one that was opened is c
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
@@ -213,7 +213,7 @@ def _sentence(label: str, key: str, given: list[str], used: Any, allowed: Any, *
         key=key,
         given=code(" + ".join(given)) if any(given) else t("inputs.empty"),
         used=" + ".join(map(as_text, _items(used) if used != [] else ())) or t("inputs.empty"),
-        allowed=allowed if isinstance(allowed, str) else ", ".join(map(as_text, allowed)),
+        allowed=allowed if isinstance(allowed, str) else _listed(allowed),
     )
 
 
@@ -223,9 +223,11 @@ def allowed(field: Field) -> str:
         return t("inputs.flags")
     if field.kind in ("int", "number"):
         return t("inputs.range", low=f"{field.minimum:,g}", high=f"{field.maximum:,.12g}")
-    return ", ".join(
-        map(as_text, card_names() if field.kind == "offers" else inputs.options(field))
-    )
+    return _listed(card_names() if field.kind == "offers" else inputs.options(field))
+
+
+def _listed(values: Iterable[Any]) -> str:
+    return t("common.comma").join(map(as_text, values))
 
 
 def _other_version(opened: Mapping[str, list[str]]) -> list[str]:

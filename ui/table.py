@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,8 +12,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from calc import repository
 from calc.compare import OfferResult, evaluate_all, offers, profile_of
+from calc.cost import in_currency
 from calc.job import Job
-from calc.sweep import in_currency
 from ui import export, inputs, share
 from ui.data import card_names, data
 from ui.figures import basis
@@ -49,10 +50,11 @@ def show(job: Job, intro: DeltaGenerator) -> None:
     if not kept:
         st.info(t("cards.none_left"), icon=":material/filter_alt_off:")
         return
+    rows = [_row(result, job) for result in kept]
     st.dataframe(
-        pd.DataFrame([_row(result, job) for result in kept]),
-        column_config=_columns(job), hide_index=True, height="content", placeholder="–",
-        key="all_cards", alt=t("cards.alt", all=len(kept), first=kept[0].offer.text),
+        pd.DataFrame(rows), column_config=_columns(job, rows), hide_index=True, height="content",
+        placeholder=t("common.unknown"), key="all_cards",
+        alt=t("cards.alt", all=len(kept), first=kept[0].offer.text),
     )  # fmt: skip
     ask = repository.issue_link("card-or-model.yml", kind="a card")
     paid = "caption_buy" if job.price_kind == "buy" else "caption"
@@ -104,8 +106,22 @@ def _row(result: OfferResult, job: Job) -> dict[str, Any]:
     }
 
 
-def _columns(job: Job) -> dict[str, Any]:
+def _decimals(values: Iterable[float | None], least: int) -> str:
+    """Format of a column: `least` decimals, or more so that its smallest figure has two digits.
+
+    >>> _decimals([20.0, 106.0], 0), _decimals([0.35, None, 4.0], 0), _decimals([], 1)
+    ('%.0f', '%.2f', '%.1f')
+    """
+    smallest = min((value for value in values if value), default=100.0)
+    return f"%.{max(least, 1 - math.floor(math.log10(smallest)))}f"
+
+
+def _columns(job: Job, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     bought = job.price_kind == "buy"
+    forms = {
+        key: _decimals((row[key] for row in rows), least)
+        for key, least in {"speed": 1, "hours": 1, "cost": 0}.items()
+    }
     number = st.column_config.NumberColumn
     return {
         "card": st.column_config.TextColumn(t("cards.card"), pinned=True),
@@ -120,9 +136,9 @@ def _columns(job: Job) -> dict[str, Any]:
         "peak": number(t("cards.peak"), format="%.1f"),
         "usable": number(t("cards.usable"), format="%.1f"),
         "max_batch": number(t("cards.max_batch"), format="%d"),
-        "speed": number(t("cards.speed"), format="%.1f"),
-        "hours": number(t("cards.hours"), format="%.1f"),
-        "cost": number(t("cards.cost", currency=job.currency), format="%.0f"),
+        "speed": number(t("cards.speed"), format=forms["speed"]),
+        "hours": number(t("cards.hours"), format=forms["hours"]),
+        "cost": number(t("cards.cost", currency=job.currency), format=forms["cost"]),
         "price": number(t(f"cards.price{'_buy' if bought else ''}"), format="%.2f"),
         "date": st.column_config.TextColumn(t("cards.date")),
         "basis": st.column_config.TextColumn(t("cards.basis")),

@@ -89,7 +89,7 @@ def test_the_language_follows_the_browser_and_can_be_switched(visit: Visit) -> N
 
 def test_a_phone_shows_everything_without_sideways_scrolling(visit: Visit) -> None:
     page = visit("/", viewport=PHONE)
-    wide = page.evaluate("document.documentElement.scrollWidth")
+    wide = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
     assert wide <= PHONE["width"]
     for key in ("model", "frames", "size", "batch", "precision", "checkpointing", "cards"):
         box = page.locator(f".st-key-{key}").bounding_box()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from calc.__main__ import FLAGS, job_of, main, parser
+from calc.__main__ import job_of, main, parser
 from calc.job import FIELDS, Field, Job
 from calc.measurements import model_ids
 
@@ -35,7 +35,7 @@ def test_without_flags_the_job_is_the_default() -> None:
 
 @pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.key)
 def test_every_input_has_a_flag(field: Field) -> None:
-    flag = FLAGS.get(field.key, field.flag)
+    flag = field.flag
     if field.kind == "flag":
         assert getattr(parsed(flag), field.key) is True
         return

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from calc.card import Card
 from calc.compare import compare
 from calc.job import Job
-from calc.sweep import Cell, _sweep_column, batch_sweep, batches, in_currency, tipping_map
+from calc.sweep import _sweep_column, batch_sweep, batches, tipping_map
 from tests.calc.samples import Example
 
 DATA = Example()
@@ -101,8 +101,3 @@ def test_columns_that_were_kept_are_of_the_data_asked_for() -> None:
     job = JOB.replace(cards=("RTX 4090 24GB",))
     (real,), (swapped,) = batch_sweep(job, DATA, (8,)), batch_sweep(job, Swapped(), (8,))
     assert real.clips_per_s != swapped.clips_per_s
-
-
-def test_a_currency_is_the_amount_times_its_rate() -> None:
-    assert in_currency(10.0, Job(currency="CNY", cny_per_usd=7.0)) == 70.0
-    assert isinstance(tipping_map(JOB, DATA, "frames", (1,))[0], Cell)

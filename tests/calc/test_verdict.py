@@ -25,7 +25,7 @@ def test_the_cheaper_one_wins_and_its_price_in_time_is_told() -> None:
 def test_the_cheaper_one_may_be_the_faster_one() -> None:
     assert said(a100(usd_per_h=0.4), result()) == (
         "Both fit; A100 40GB SXM4 costs less, $13 against $20 on RTX 4090 24GB (34% less), "
-        "and is no slower (33.0 h against 40.0 h)."
+        "and is also faster (33.0 h against 40.0 h)."
     )
 
 

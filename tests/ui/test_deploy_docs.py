@@ -34,8 +34,9 @@ def test_community_cloud_takes_requirements_txt() -> None:
 
 def test_the_limits_of_the_look_up_are_those_of_the_code() -> None:
     assert f"at most {hub.CONFIG_BYTES >> 20} MiB and\n{hub.HEADER_BYTES >> 20} MiB" in DEPLOY
-    assert hub.TIMEOUT_S == 5
-    assert hasattr(repository, "REPOSITORY")
+    assert hub.TIMEOUT_S == 5 and "ends after five seconds" in DEPLOY
+    assert f"Change `REPOSITORY` in `{repository.__name__.replace('.', '/')}.py`" in DEPLOY
+    assert repository.file_link("README.md").startswith(repository.REPOSITORY)
 
 
 @pytest.mark.parametrize("text", [DEPLOY, METHOD], ids=["deploy", "method"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from tests.fuzz import examples
 from tests.ui import hub_server
 from tests.ui.hub_server import COMMIT, VIDEOMAE_BASE, WAN_1_3B, Hub, Repository, safetensors
 from ui import hub as look
-from ui.hub import HubProblem, look_up
+from ui.hub import Found, HubProblem, look_up
 from ui.text.hub import TEXTS
 
 INDEX = "diffusion_pytorch_model.safetensors.index.json"
@@ -206,10 +207,24 @@ def test_endless_redirects_end(server: Hub) -> None:
 
 def test_look_ups_that_hang_do_not_pile_up(server: Hub) -> None:
     server.repositories["a/b"] = hub_server.with_config(VIDEOMAE_BASE)
-    server.repositories["a/b"].drip_s = 0.05
-    words = [problem(server, "a/b", timeout_s=0.05).word for _ in range(look.PARALLEL_LOOK_UPS + 3)]
-    assert set(words) <= {"timeout", "busy"}
-    assert words[0] == "timeout"
+    go_on = threading.Event()
+
+    def hang() -> Found:
+        go_on.wait(30)
+        raise ConnectionError
+
+    words = []
+    for _ in range(look.PARALLEL_LOOK_UPS + 2):
+        with pytest.raises(HubProblem) as caught:
+            look._bounded(hang, timeout_s=0.01)
+        words.append(caught.value.word)
+    assert words == ["timeout"] * look.PARALLEL_LOOK_UPS + ["busy"] * 2
+    assert problem(server, "a/b").word == "busy"
+    go_on.set()
+    for thread in threading.enumerate():
+        if thread.name == "hub-look-up":
+            thread.join()
+    assert look_up("a/b", PROFILES, server.url).mapped.model == "videomae-b"
 
 
 @pytest.mark.parametrize(

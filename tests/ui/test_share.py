@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from urllib.parse import parse_qs, urlencode
 
@@ -11,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calc import MODEL_VERSION
-from calc.job import FIELD, FIELDS, Job
+from calc.job import FIELDS, Job
 from tests.ui.app import opened, verdict
 from ui import share
 from ui.data import card_names, data_version, model_names
@@ -173,7 +172,3 @@ def test_no_option_of_a_link_needs_care_in_an_address() -> None:
     names = [*card_names(), *model_names()]
     options = [str(option) for field in FIELDS for option in field.options]
     assert not [name for name in names + options if set(name) & set("+&#%?=")]
-
-
-def test_defaults_are_what_a_job_starts_from() -> None:
-    assert dataclasses.asdict(Job())["batch"] == FIELD["batch"].default

@@ -18,7 +18,7 @@ UI = Path(__file__).parents[2] / "ui"
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 SAME_IN_BOTH = {
     "inputs.bucket_view", "inputs.channels_last", "inputs.expandable_segments",
-    "inputs.not_traced", "calculator.part_ema", "calculator.gib_axis",
+    "calculator.part_ema", "calculator.gib_axis",
 }  # fmt: skip
 
 
@@ -50,6 +50,11 @@ def test_a_computed_sentence_is_complete_in_both_languages(key: str) -> None:
     english, chinese = words.TEMPLATES[key]
     assert english.strip() and chinese.strip()
     assert _names(english) == _names(chinese)
+
+
+def test_a_visitor_is_addressed_in_one_way() -> None:
+    chinese = [zh for _, zh in (*CATALOGUE.values(), *words.TEMPLATES.values())]
+    assert not [text for text in chinese if "您" in text]
 
 
 def _asked(path: Path) -> set[str]:

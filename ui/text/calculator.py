@@ -15,12 +15,12 @@ TEXTS: dict[str, tuple[str, str]] = {
         "单卡张量占用峰值（torch.cuda.max_memory_allocated），括号内为约九成把握的范围。nvidia-smi 显示得更多："
         "约 {reserved} 再加 CUDA 上下文。至少需要 {cap}；不触发分配器重试需要 {calm}。",
     ),
-    "max_batch": ("Largest batch per GPU", "单卡最大批"),
+    "max_batch": ("Largest batch per GPU", "单卡最大批大小"),
     "trains": ("Trains as", "训练方式"),
-    "trains_once": ("{micro} clips at once", "一次 {micro} 段"),
-    "trains_parts": ("{times} x {micro} clips, accumulated", "{times} x {micro} 段，梯度累积"),
+    "trains_once": ("{micro} at once", "一次 {micro}"),
+    "trains_parts": ("{times} x {micro}, accumulated", "{times} x {micro}，梯度累积"),
     "speed": ("Speed", "速度"),
-    "clips_per_s": ("{n} clips/s", "{n} 段/秒"),
+    "clips_per_s": ("{n} clips/s", "{n} 片段/秒"),
     "price": ("Price", "价格"),
     "price_hour": ("{usd}/h per GPU", "{usd}/小时·卡"),
     "price_buy": ("{usd} per GPU", "{usd}/卡"),
@@ -35,7 +35,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "basis_help": (
         "measured: this very point on this very card. corrected: the formula, scaled by runs near "
         "it or on another card. formula: nothing measured near it.",
-        "实测：正是此设置、此显卡。修正：公式按相近或其他显卡的实测校正。公式：附近没有实测。",
+        "实测：正是此设置、此显卡。经实测修正：公式按相近设置、或其他显卡上的实测校正。公式：附近没有实测。",
     ),
     "range": ("{low} to {high}", "{low} 至 {high}"),
     "phase_forward": ("peak in the forward pass", "峰值在前向"),
@@ -49,7 +49,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "part_temporaries": ("Temporaries", "临时张量"),
     "part_ddp_buckets": ("DDP buckets", "DDP 缓冲桶"),
     "part_ema": ("EMA", "EMA"),
-    "part_extra": ("Your extras", "自有额外"),
+    "part_extra": ("Your extras", "自填占用"),
     "part_calibration": ("Workspaces", "工作区"),
     # charts
     "memory_title": ("Where the memory goes", "显存用在哪里"),
@@ -85,15 +85,15 @@ TEXTS: dict[str, tuple[str, str]] = {
     "forward": ("forward", "前向"),
     "backward": ("backward", "反向"),
     "optimizer": ("optimizer", "优化器"),
-    "map_title": ("Where the answer tips", "何处改换答案"),
+    "map_title": ("Where the answer tips", "最优选择的分界"),
     "map_caption": (
         "The cheapest of your cards that takes the batch in one go (the fastest, where none of them "
         "has a price); “–”: none does. Your job is framed.",
-        "能一次放下该批的显卡中最便宜者（都没有价格时取最快者）；“–” 表示都放不下。方框为您的设置。",
+        "能一次放下该批的显卡中最便宜者（都没有价格时取最快者）；“–” 表示都放不下。方框为你的设置。",
     ),
     "map_alt": (
         "Map of batch against {row}: at your point, {here}. {offers}.",
-        "批大小与{row}的分布图：在您的设置下，{here}。{offers}。",
+        "批大小与{row}的分布图：在你的设置下，{here}。{offers}。",
     ),
     "map_alt_cells": ("{offer} in {cells} of {all} cells", "{offer} 占 {cells}/{all} 格"),
     "map_here": ("{offer} is the cheapest that fits", "{offer} 放得下且最便宜"),
@@ -123,8 +123,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "cost_axis": ("cost of the run, {currency}", "训练总成本（{currency}）"),
     "sweep_title": ("Speed against batch", "速度与批大小"),
     "sweep_caption": (
-        "Beyond the largest batch the rest is accumulated, which no longer gains speed.",
-        "超过最大批后改用梯度累积，速度不再提升。",
+        "Beyond the largest batch the rest is accumulated, which gains little.",
+        "超过最大批大小后改用梯度累积，速度几乎不再提升。",
     ),
     "sweep_alt": (
         "Clips per second against the batch: {summary}.",
@@ -135,21 +135,20 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{offer} 批 {low} 时 {first}，批 {high} 时 {last}",
     ),
     "sweep_none": ("No speed is known for these cards.", "这些显卡的速度未知。"),
-    "clips_axis": ("clips per second", "段/秒"),
+    "clips_axis": ("clips per second", "片段/秒"),
     # below
     "advice_title": ("What would make it fit", "怎样才放得下"),
     "advice_apply": ("open with this change", "按此修改打开"),
     "rules_title": ("The three rules", "三条规则"),
     "notes_title": ("Notes", "说明"),
-    "figures_title": ("All figures as a table", "全部数据（表格）"),
     "share_title": ("Share", "分享"),
     "export_title": (
         "Export: files, command lines, a summary",
         "导出：文件、命令行、摘要",
     ),
     "share_caption": (
-        "Link to this very page. Holds every input, and the versions of model and data.",
-        "本页链接：包含全部输入以及模型与数据版本。",
+        "Link to this very job: every input, and the versions of model and data.",
+        "此任务的链接：包含全部输入以及模型与数据版本。",
     ),
     "commands": ("The same on the command line:", "在命令行得到同样的结果："),
     "bench_command": (
@@ -167,7 +166,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "wrong_figure": (
         "Did your card do something else? [Tell us]({link}): the form opens with this job filled in.",
-        "您的显卡表现与此不同？[告诉我们]({link})：表单会自动填好此任务。",
+        "你的显卡表现与此不同？[告诉我们]({link})：表单会自动填好此任务。",
     ),
     "ask_model": (
         "Need this setting? [Ask for it]({link}).",
@@ -180,7 +179,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "preset_note": (
         "The batch is the recipe's batch of one GPU. Links open in a new tab, with your cards and prices.",
-        "批大小取原配方单卡的值。链接在新标签页打开，并带上您的显卡与价格。",
+        "批大小取原配方单卡的值。链接在新标签页打开，并带上你的显卡与价格。",
     ),
     "custom_shapes": (
         "Your own transformer: {params} parameters. Its memory and work are a closed form of its "

@@ -9,13 +9,12 @@ TEXTS: dict[str, tuple[str, str]] = {
         "tables are computed while you read, by the same code as the calculator.",
         "一块显卡能否训练某个视频模型，取决于什么？分十小节说明。表中的数字由计算器的同一套代码即时算出。",
     ),
-    "contents": ("Contents", "目录"),
     "no_figures": (
         "This copy has no trace of {model} yet, so there is no figure here.",
         "当前副本还没有 {model} 的追踪数据，此处暂无数字。",
     ),
-    "wrong": ("Wrong", "错误"),
-    "right": ("Right", "正确"),
+    "wrong": ("Wrong.", "错误。"),
+    "right": ("Right.", "正确。"),
     "column_model": ("Model", "模型"),
     "column_setting": ("Setting", "设置"),
     "column_batch": ("Batch", "批大小"),
@@ -59,7 +58,7 @@ ClipFit 用不带数据的张量跑一遍真实模型的训练步，记下每一
 
 `峰值 = 所有时刻中的最大值（权重 + 梯度 + 优化器 + 激活值 + 临时量）`
 
-每个时刻的用量都是批大小的一次函数，所以对任何批大小都精确。显卡要放得下的比这个峰值更多：还有分配器的预留和 CUDA 上下文。
+每个时刻的用量都是批大小的一次函数，所以对任何批大小都精确。显卡实际需要的显存比这个峰值更多：还有分配器的预留和 CUDA 上下文。
 """,
     ),
     "memory_table": (
@@ -80,17 +79,17 @@ ClipFit 用不带数据的张量跑一遍真实模型的训练步，记下每一
     "oom_text": (
         """
 - **The batch.** Activations grow with every clip; weights, gradients and optimizer states do not.
-- **The clip.** Activations grow with frames, and with the square of the frame size. Attention that stores its scores grows with the square of both.
+- **The clip.** Activations grow with frames, and with the square of the frame size. Attention that stores its scores grows with the square of the number of tokens: frames squared, frame size to the fourth power.
 - **Accumulation done wrong.** It is meant to train a large batch with the memory of a small one. Adding up losses and calling backward once keeps every graph alive and saves nothing.
 - **Graphs kept by accident.** `history.append(loss)` keeps the graph of every step: use `loss.item()`. Validation without `torch.no_grad()` stores activations nobody needs.
 - **Late surprises.** Optimizer states appear in the first `step()`, cuDNN tries algorithms in the first steps, and a fragmented allocator can fail hours in. `PYTORCH_ALLOC_CONF=expandable_segments:True` helps with the last.
 """,
         """
 - **批大小。** 每多一段视频就多一份激活值；权重、梯度和优化器状态不变。
-- **片段本身。** 激活值随帧数增长，随画面边长的平方增长。会保存注意力分数的实现，则按两者的平方增长。
+- **片段本身。** 激活值随帧数增长，随画面边长的平方增长。会保存注意力分数的实现，则按 token 数的平方增长：帧数的平方、边长的四次方。
 - **梯度累积写错。** 累积本来是用小批的显存训练大批。把损失先加起来、最后只反向一次，每个计算图都留着，一点也没省。
 - **无意中留住计算图。** `history.append(loss)` 会留住每一步的图，应写 `loss.item()`。验证时不加 `torch.no_grad()`，会存下没人用的激活值。
-- **后来才出现的。** 优化器状态在第一次 `step()` 才出现；cuDNN 在最初几步试算法；分配器碎片可能在几小时后才失败，`PYTORCH_ALLOC_CONF=expandable_segments:True` 有助于最后一种。
+- **后来才出现的。** 优化器状态在第一次 `step()` 才出现；cuDNN 在最初几步试算法；分配器碎片可能导致几小时后才报错，`PYTORCH_ALLOC_CONF=expandable_segments:True` 有助于最后一种。
 """,
     ),
     "oom_table": ("Peak of {model} at {frames} frames by batch", "{model} {frames} 帧在不同批大小下的峰值"),
@@ -232,7 +231,7 @@ So the two columns of the article were not measured on one software stack, if th
         "The article ends with three rules for taking the A100. ClipFit works each of them out for a job, "
         "and puts beside it what the money says; the two can disagree. For the calculator's first job, "
         "{setting}, {cards}:",
-        "文章最后给出选 A100 的三条规则。ClipFit 对具体任务逐条计算，并列出费用的结论；两者可能不一致。以计算器的默认任务为例（{setting}，{cards}）：",
+        "文章最后给出选 A100 的三条规则。ClipFit 对具体任务逐条计算，并列出成本的结论；两者可能不一致。以计算器的默认任务为例（{setting}，{cards}）：",
     ),
     "rule_1": (
         "The 4090 must cut its batch below a third of the A100's.",
@@ -244,7 +243,7 @@ So the two columns of the article were not measured on one software stack, if th
     ),
     "rule_3": ("Several GPUs that need NVLink.", "多卡训练且需要 NVLink。"),
     "rule_line": ("**{name}** {held}: {text}.", "**{name}** {held}：{text}。"),
-    "rule_money": (" Money: {money}.", "费用：{money}。"),
+    "rule_money": (" Money: {money}.", "成本：{money}。"),
     # 8 windows
     "windows": ("Windows and its silent spill", "Windows 的悄悄溢出"),
     "windows_text": (
@@ -259,7 +258,7 @@ Since driver 536.40 Windows lets a program that runs out of card memory [go on i
 从驱动 536.40 起，Windows 上的程序用完显存后会[改用系统内存继续运行](https://nvidia.custhelp.com/app/answers/detail/a_id/5490)，而不是报错。没有任何提示，只是每一步慢很多倍，因为每次访问都要走 PCIe。所以在 Windows 上，“能跑”不等于“放得下”。
 
 - 怎么看出来：训练时任务管理器里的“共享 GPU 内存”在增长。
-- 怎么关掉（驱动 546.01 及以上）：NVIDIA 控制面板 → 管理 3D 设置 → CUDA - 系统内存回退策略（Sysmem Fallback Policy）→ *Prefer No Sysmem Fallback*。之后显存不够就会如实报错。
+- 怎么关掉（驱动 546.01 及以上）：NVIDIA 控制面板 → 管理 3D 设置 → CUDA - 系统内存回退策略（*Sysmem Fallback Policy*）→ *Prefer No Sysmem Fallback*。之后显存不够就会如实报错。
 - 桌面也占显存：请在侧栏选 Windows，并填写其他占用。
 """,
     ),
@@ -290,7 +289,7 @@ Since driver 536.40 Windows lets a program that runs out of card memory [go on i
         """
 - `torch.compile` 和 CUDA Graph：会融合内核、复用缓冲区，显存和速度都会变。
 - cuDNN 工作区：卷积网络在小批、最初几步时，它可能才是峰值。
-- 训练中的验证、在线编码器（VAE、文本）、GPU 数据增强：请填进“额外显存”。
+- 训练中的验证、在线编码器（VAE、文本）、GPU 数据增强：请填进“其他自填占用”。
 - 张量、序列、流水线并行，卸载到 CPU 或磁盘，FP8 训练，LoRA。
 - 追踪点之间的帧数与边长：窗口要补齐，中间不是平滑的，ClipFit 不去猜。
 - 视频解码：请填写数据加载器的实际速度；对很多人来说，瓶颈是它而不是显卡。

@@ -82,8 +82,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "expandable_segments": ("expandable_segments", "expandable_segments"),
     "expandable_segments_help": (
-        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: less fragmentation.",
-        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True：碎片更少。",
+        "PYTORCH_ALLOC_CONF=expandable_segments:True (older PyTorch: PYTORCH_CUDA_ALLOC_CONF): less "
+        "fragmentation.",
+        "PYTORCH_ALLOC_CONF=expandable_segments:True（旧版 PyTorch 用 PYTORCH_CUDA_ALLOC_CONF）：碎片更少。",
     ),
     "os": ("Operating system", "操作系统"),
     "os_help": (
@@ -96,7 +97,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "What nvidia-smi shows before your job starts.",
         "任务开始前 nvidia-smi 显示的占用。",
     ),
-    "extra_gib": ("Your own extras on the GPU, GiB", "自有额外占用（GiB）"),
+    "extra_gib": ("Your own extras on the GPU, GiB", "其他自填占用（GiB）"),
     "extra_gib_help": (
         "Validation during training, a frozen VAE or text encoder: no trace sees them.",
         "训练中的验证、冻结的 VAE 或文本编码器：追踪看不到这些。",

@@ -13,9 +13,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     "upload": ("Check a run of your own", "检查你的实测"),
     "upload_what": (
         "`python -m bench run` writes a YAML file. Drop it here to see what a pull request with it "
-        "would be told, and how far it lies from the prediction. The file stays on this server only "
-        "while it is checked.",
-        "`python -m bench run` 会生成 YAML 文件。拖到这里，就能看到提交后检查会说什么，以及与预测相差多少。文件只在检查期间留在服务器上。",
+        "would be told, and how far it lies from the prediction. The file stays in this server's memory "
+        "until you remove it or close the page.",
+        "`python -m bench run` 会生成 YAML 文件。拖到这里，就能看到提交后检查会说什么，以及与预测相差多少。文件只留在服务器内存中，移除文件或关闭页面后即清除。",
     ),
     "upload_label": ("A run file (YAML)", "实测文件（YAML）"),
     "upload_good": ("This file passes every check.", "此文件通过全部检查。"),
@@ -85,7 +85,6 @@ TEXTS: dict[str, tuple[str, str]] = {
     "column_s": ("Step, s", "每步（秒）"),
     "column_formula_s": ("Predicted, s", "预测（秒）"),
     "column_ratio_s": ("Time ratio", "耗时比"),
-    "column_clips": ("Clips/s", "段/秒"),
     "column_date": ("Date", "日期"),
     "column_gpus": ("GPUs", "卡数"),
     "column_workload": ("Workload", "任务"),
@@ -120,7 +119,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Largest batch of image models on a 24 GB RTX 3090, as timm found it out by trying: the very step "
         "for {exact} of {n}, within one step for {within_one}, too large for {too_large}; each family "
         "predicted without itself.",
-        "24 GB 的 RTX 3090 上图像模型的最大批（timm 逐档试出）：{n} 个中 {exact} 个完全一致，{within_one} 个相差不超过一档，{too_large} 个偏大；每个系列都在排除自身后预测。",
+        "24 GB 的 RTX 3090 上图像模型的最大批大小（timm 逐档试出）：{n} 个中 {exact} 个完全一致，{within_one} 个相差不超过一档，{too_large} 个偏大；每个系列都在排除自身后预测。",
     ),
     "reports": (
         "Users' reports of “fits” or “out of memory”: {right} of the {decided} that could be traced are "
@@ -207,8 +206,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "not_validated": (
         "Not validated on a GPU yet: the emulation of autocast, checkpointing, and the smallest limit "
         "that works (cap). Published rows are mostly fp32 convolutional nets trained with SGD: they say "
-        "little about a VideoMAE under AMP. A run of yours would.",
-        "尚未在 GPU 上验证：autocast 的模拟、激活检查点、能跑通的最小显存（cap）。公开数据大多是 SGD 训练的 fp32 卷积网络，对 AMP 下的 VideoMAE 说明不了多少。你的实测可以。",
+        "little about a VideoMAE under AMP. A run of yours would say more.",
+        "尚未在 GPU 上验证：autocast 的模拟、激活检查点、能跑通的最小显存（cap）。公开数据大多是 SGD 训练的 fp32 卷积网络，对 AMP 下的 VideoMAE 说明不了多少。你的实测能补上这一点。",
     ),
     "column_confidence": ("Confidence", "可信度"),
     "column_source": ("Source", "出处"),
