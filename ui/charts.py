@@ -41,12 +41,12 @@ Spec = dict[str, Any]
 Names = tuple[str, ...]
 
 
-def _of(name: str) -> alt.Chart:
-    """A chart of rows that `_filled` puts in later."""
+def of(name: str) -> alt.Chart:
+    """A chart of rows that `filled` puts in later."""
     return alt.Chart(alt.NamedData(name))
 
 
-def _built(height: int, *layers: alt.Chart) -> Spec:
+def built(height: int, *layers: alt.Chart) -> Spec:
     """The layers as one specification, validated."""
     parts = [layer.to_dict() for layer in layers]
     for part in parts:
@@ -55,14 +55,15 @@ def _built(height: int, *layers: alt.Chart) -> Spec:
     return {"layer": parts, "width": "container", "height": height}
 
 
-def _filled(spec: Spec, height: int | None = None, **rows: Rows) -> Spec:
+def filled(spec: Spec, height: int | None = None, **rows: Rows) -> Spec:
     """The specification with its rows."""
     layers = [{**layer, "data": {"values": rows[layer["data"]["name"]]}} for layer in spec["layer"]]
     return {**spec, "layer": layers, "height": height or spec["height"]}
 
 
-def _scale(names: Sequence[str], values: Sequence[Any]) -> alt.Scale:
-    return alt.Scale(domain=list(names), range=list(values[: len(names)]))
+def scale(names: Sequence[str], values: Sequence[Any]) -> alt.Scale:
+    """Names in their order, each with its colour, shape or dash; these repeat if there are more."""
+    return alt.Scale(domain=list(names), range=[values[i % len(values)] for i in range(len(names))])
 
 
 def _legend(columns: int) -> alt.Legend:
@@ -76,30 +77,30 @@ def memory_chart(parts: Rows, limits: Rows, names: Mapping[str, str], gib: str, 
     limits: offer, gib, label. names: part -> name in the visitor's language.
     """
     spec = _memory(tuple(names), tuple(names.values()), gib, ink)
-    return _filled(spec, 78 * len(limits) + 40 + 24 * len(names), parts=parts, limits=limits)
+    return filled(spec, 78 * len(limits) + 40 + 24 * len(names), parts=parts, limits=limits)
 
 
 @lru_cache(KEPT)
 def _memory(keys: Names, names: Names, gib: str, ink: str) -> Spec:
     offers = alt.Y("offer:N").sort(None).title(None).axis(alt.Axis(labelLimit=150))
     stacked = alt.X("gib:Q").stack("zero").title(gib)
-    colours = _scale(names, [PART_COLOURS[key] for key in keys])
+    colours = scale(names, [PART_COLOURS[key] for key in keys])
     tips = [alt.Tooltip("offer:N"), alt.Tooltip("name:N"), alt.Tooltip("gib:Q").format(".2f")]
-    bars = _of("parts").mark_bar(size=30, strokeWidth=1, stroke=PAPER[ink]).encode(
+    bars = of("parts").mark_bar(size=30, strokeWidth=1, stroke=PAPER[ink]).encode(
         offers, stacked, alt.Color("name:N").scale(colours).legend(_legend(2)),
         alt.Order("order:Q"), tooltip=tips,
     )  # fmt: skip
-    words = _of("parts").mark_text(color="white", fontSize=11).encode(
+    words = of("parts").mark_text(color="white", fontSize=11).encode(
         offers, stacked.bandPosition(0.5), alt.Text("label:N"), alt.Order("order:Q"),
         alt.Detail("name:N"),
     )  # fmt: skip
-    ticks = _of("limits").mark_tick(thickness=3, size=46, color=INK[ink]).encode(
+    ticks = of("limits").mark_tick(thickness=3, size=46, color=INK[ink]).encode(
         offers, alt.X("gib:Q")
     )  # fmt: skip
-    marks = _of("limits").mark_text(dy=-31, fontSize=11, color=INK[ink]).encode(
+    marks = of("limits").mark_text(dy=-31, fontSize=11, color=INK[ink]).encode(
         offers, alt.X("gib:Q"), alt.Text("label:N")
     )  # fmt: skip
-    return _built(160, bars, words, ticks, marks)
+    return built(160, bars, words, ticks, marks)
 
 
 def timeline_chart(
@@ -107,30 +108,30 @@ def timeline_chart(
 ) -> Spec:
     """Memory through one step. moments: at, gib; phases: name, at, ends; limits: gib, label."""
     spec = _timeline(gib, progress, ink)
-    return _filled(spec, moments=moments, phases=phases[:-1], last=phases[-1:], limits=limits)
+    return filled(spec, moments=moments, phases=phases[:-1], last=phases[-1:], limits=limits)
 
 
 @lru_cache(KEPT)
 def _timeline(gib: str, progress: str, ink: str) -> Spec:
     x = alt.X("at:Q").title(progress).scale(alt.Scale(domain=[0, 1])).axis(alt.Axis(format="%"))
-    area = _of("moments").mark_area(
+    area = of("moments").mark_area(
         color=PART_COLOURS["activations"], opacity=0.75, interpolate="step-after"
     ).encode(
         x, alt.Y("gib:Q").title(gib), tooltip=[alt.Tooltip("gib:Q").format(".2f")]
     )  # fmt: skip
     text: dict[str, Any] = {"baseline": "bottom", "dy": -4, "fontSize": 11, "color": INK[ink]}
-    names = _of("phases").mark_text(align="left", dx=4, **text).encode(
+    names = of("phases").mark_text(align="left", dx=4, **text).encode(
         alt.X("at:Q"), alt.Text("name:N"), y=alt.datum(0)
     )  # fmt: skip
-    last = _of("last").mark_text(align="right", dx=-4, **text).encode(
+    last = of("last").mark_text(align="right", dx=-4, **text).encode(
         alt.X("ends:Q"), alt.Text("name:N"), y=alt.datum(0)
     )  # fmt: skip
-    borders = _of("phases").mark_rule(strokeDash=[3, 3], color=INK[ink]).encode(alt.X("ends:Q"))
-    lines = _of("limits").mark_rule(strokeWidth=2, color=INK[ink]).encode(alt.Y("gib:Q"))
-    labels = _of("limits").mark_text(align="left", dx=4, **text).encode(
+    borders = of("phases").mark_rule(strokeDash=[3, 3], color=INK[ink]).encode(alt.X("ends:Q"))
+    lines = of("limits").mark_rule(strokeWidth=2, color=INK[ink]).encode(alt.Y("gib:Q"))
+    labels = of("limits").mark_text(align="left", dx=4, **text).encode(
         alt.Y("gib:Q"), alt.Text("label:N"), x=alt.value(0)
     )  # fmt: skip
-    return _built(300, area, borders, names, last, lines, labels)
+    return built(300, area, borders, names, last, lines, labels)
 
 
 def tipping_chart(
@@ -143,7 +144,7 @@ def tipping_chart(
     """
     spec = _tipping(tuple(offers), none, words["batch"], words["row"], words["cost"], ink)
     height = 36 * len({row["row"] for row in cells}) + 130 + 12 * len(offers)
-    return _filled(spec, height, cells=cells, here=here)
+    return filled(spec, height, cells=cells, here=here)
 
 
 @lru_cache(KEPT)
@@ -153,43 +154,43 @@ def _tipping(offers: Names, none: str, batch: str, row: str, cost: str, ink: str
     colours = alt.Scale(domain=[*offers, none], range=[*OFFER_COLOURS[: len(offers)], NONE_COLOUR])
     tips = [alt.Tooltip("offer:N"), alt.Tooltip("batch:O").title(batch),
             alt.Tooltip("row:O").title(row), alt.Tooltip("cost:N").title(cost)]  # fmt: skip
-    tiles = _of("cells").mark_rect(stroke=PAPER[ink], strokeWidth=2).encode(
+    tiles = of("cells").mark_rect(stroke=PAPER[ink], strokeWidth=2).encode(
         x, y, alt.Color("offer:N").scale(colours).legend(_legend(2)), tooltip=tips
     )  # fmt: skip
-    letters = _of("cells").mark_text(color="white", fontWeight="bold").encode(
+    letters = of("cells").mark_text(color="white", fontWeight="bold").encode(
         x, y, alt.Text("letter:N")
     )  # fmt: skip
-    own = _of("here").mark_rect(
+    own = of("here").mark_rect(
         filled=False, stroke=INK[ink], strokeWidth=4, cornerRadius=3
     ).encode(x, y)  # fmt: skip
-    return _built(250, tiles, letters, own)
+    return built(250, tiles, letters, own)
 
 
 def cost_chart(points: Rows, offers: Sequence[str], hours: str, cost: str, ink: str) -> Spec:
     """Cost against time. points: offer, hours, hours_low, hours_high, cost, cost_low, cost_high."""
-    return _filled(_cost(tuple(offers), hours, cost, ink), points=points)
+    return filled(_cost(tuple(offers), hours, cost, ink), points=points)
 
 
 @lru_cache(KEPT)
 def _cost(offers: Names, hours: str, cost: str, ink: str) -> Spec:
-    colour = alt.Color("offer:N").scale(_scale(offers, OFFER_COLOURS)).legend(None)
-    shape = alt.Shape("offer:N").scale(_scale(offers, OFFER_SHAPES)).legend(None)
+    colour = alt.Color("offer:N").scale(scale(offers, OFFER_COLOURS)).legend(None)
+    shape = alt.Shape("offer:N").scale(scale(offers, OFFER_SHAPES)).legend(None)
     x = alt.X("hours:Q").title(hours).scale(alt.Scale(zero=True, nice=True))
     y = alt.Y("cost:Q").title(cost).scale(alt.Scale(zero=True, nice=True))
     tips = [alt.Tooltip("offer:N"), alt.Tooltip("time_text:N"), alt.Tooltip("cost_text:N")]
-    wide = _of("points").mark_rule(strokeWidth=2, opacity=0.7).encode(
+    wide = of("points").mark_rule(strokeWidth=2, opacity=0.7).encode(
         alt.X("hours_low:Q"), alt.X2("hours_high:Q"), y, colour
     )  # fmt: skip
-    high = _of("points").mark_rule(strokeWidth=2, opacity=0.7).encode(
+    high = of("points").mark_rule(strokeWidth=2, opacity=0.7).encode(
         x, alt.Y("cost_low:Q"), alt.Y2("cost_high:Q"), colour
     )  # fmt: skip
-    dots = _of("points").mark_point(size=170, filled=True, opacity=1).encode(
+    dots = of("points").mark_point(size=170, filled=True, opacity=1).encode(
         x, y, colour, shape, tooltip=tips
     )  # fmt: skip
-    names = _of("points").mark_text(
+    names = of("points").mark_text(
         align="left", dx=10, dy=-10, fontSize=12, color=INK[ink]
     ).encode(x, y, alt.Text("offer:N"))  # fmt: skip
-    return _built(320, wide, high, dots, names)
+    return built(320, wide, high, dots, names)
 
 
 def sweep_chart(
@@ -200,21 +201,21 @@ def sweep_chart(
     points: offer, batch, clips_per_s, how; here: the batch chosen; words: batch, clips_per_s.
     """
     spec = _sweep(tuple(offers), words["batch"], words["clips_per_s"], ink)
-    return _filled(spec, points=points, here=here)
+    return filled(spec, points=points, here=here)
 
 
 @lru_cache(KEPT)
 def _sweep(offers: Names, batch: str, speed: str, ink: str) -> Spec:
-    colour = alt.Color("offer:N").scale(_scale(offers, OFFER_COLOURS)).legend(_legend(2))
-    dash = alt.StrokeDash("offer:N").scale(_scale(offers, OFFER_DASHES)).legend(_legend(2))
-    shape = alt.Shape("offer:N").scale(_scale(offers, OFFER_SHAPES)).legend(_legend(2))
+    colour = alt.Color("offer:N").scale(scale(offers, OFFER_COLOURS)).legend(_legend(2))
+    dash = alt.StrokeDash("offer:N").scale(scale(offers, OFFER_DASHES)).legend(_legend(2))
+    shape = alt.Shape("offer:N").scale(scale(offers, OFFER_SHAPES)).legend(_legend(2))
     x = alt.X("batch:Q").title(batch).scale(alt.Scale(type="log", base=2, nice=False))
     y = alt.Y("clips_per_s:Q").title(speed).scale(alt.Scale(zero=True))
     tips = [alt.Tooltip("offer:N"), alt.Tooltip("batch:Q"), alt.Tooltip("how:N"),
             alt.Tooltip("clips_per_s:Q").format(".3~g")]  # fmt: skip
-    lines = _of("points").mark_line(strokeWidth=2).encode(x, y, colour, dash)
-    dots = _of("points").mark_point(size=60, filled=True, opacity=1).encode(
+    lines = of("points").mark_line(strokeWidth=2).encode(x, y, colour, dash)
+    dots = of("points").mark_point(size=60, filled=True, opacity=1).encode(
         x, y, colour, shape, tooltip=tips
     )  # fmt: skip
-    own = _of("here").mark_rule(color=INK[ink], strokeDash=[3, 3]).encode(alt.X("batch:Q"))
-    return _built(320, own, lines, dots)
+    own = of("here").mark_rule(color=INK[ink], strokeDash=[3, 3]).encode(alt.X("batch:Q"))
+    return built(320, own, lines, dots)

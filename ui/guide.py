@@ -200,16 +200,16 @@ def _times(found: guide.Change) -> str:
 
 def cards() -> None:
     known = data().cards
-    rates = {name: known[name].dense_fp16_tflops.value or 0.0 for name in (A100, RTX_4090)}
-    advertised = known[RTX_4090].advertised_tflops.value or guide.ARTICLE_4090_TFLOPS
-    words = {
-        "advertised": guide.ARTICLE_4090_TFLOPS,
-        "rate_a100": rates[A100],
-        "rate_4090": rates[RTX_4090],
-        "article": guide.times(rates[A100], advertised),
-        "dense": guide.times(rates[A100], rates[RTX_4090]),
-    }
-    st.markdown(t("guide.cards_text", **words))
+    a100, rtx_4090 = (known[name].dense_fp16_tflops.value for name in (A100, RTX_4090))
+    if a100 and rtx_4090:
+        words = {
+            "advertised": guide.ARTICLE_4090_TFLOPS,
+            "rate_a100": a100,
+            "rate_4090": rtx_4090,
+            "article": guide.times(a100, guide.ARTICLE_4090_TFLOPS),
+            "dense": guide.times(a100, rtx_4090),
+        }
+        st.markdown(t("guide.cards_text", **words))
     shown = [known[name] for name in CARDS if name in known]
     columns = {
         t("guide.column_card"): [card.name for card in shown],

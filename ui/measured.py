@@ -219,10 +219,10 @@ def run_table(rows: Sequence[Agreement], alt: str) -> None:
 
 
 def _status(row: Agreement) -> str:
-    words: list[str] = [row.measured.row.status]
+    words = [t(f"measurements.status_{row.measured.row.status}")]
     words += [t("measurements.pending")] if row.measured.state == "pending" else []
     words += [t("measurements.outside")] if row.outside else []
-    return ", ".join(words)
+    return t("common.comma").join(words)
 
 
 def _link(one: Measured) -> str | None:

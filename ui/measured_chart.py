@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 import altair as alt
 
-from ui.charts import INK, KEPT
+from ui.charts import INK, KEPT, Rows, Spec, built, filled, of, scale
 
 COLOURS = (
     "#2673c9", "#c2570c", "#1f8a4c", "#9a4fc4", "#c63a4b", "#0f8592", "#86701c", "#66707e",
@@ -18,9 +17,6 @@ SHAPES = (
     "circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke", "arrow",
     "wedge", "triangle-right",
 )  # fmt: skip
-
-Rows = Sequence[Mapping[str, Any]]
-Spec = dict[str, Any]
 
 
 def chart(points: Rows, groups: Sequence[str], words: Mapping[str, str], ink: str) -> Spec:
@@ -32,9 +28,7 @@ def chart(points: Rows, groups: Sequence[str], words: Mapping[str, str], ink: st
     spec = _chart(tuple(groups), words["predicted"], words["measured"], words["ratio"], ink)
     figures = [row[key] for row in points for key in ("predicted", "measured")]
     ends = [{"at": min(figures, default=1)}, {"at": max(figures, default=1)}]
-    rows = {"points": list(points), "diagonal": ends}
-    layers = [{**layer, "data": {"values": rows[layer["data"]["name"]]}} for layer in spec["layer"]]
-    return {**spec, "layer": layers}
+    return filled(spec, points=points, diagonal=ends)
 
 
 @lru_cache(KEPT)
@@ -43,15 +37,15 @@ def _chart(groups: tuple[str, ...], predicted: str, measured: str, ratio: str, i
     x = alt.X("predicted:Q").title(predicted).scale(log)
     y = alt.Y("measured:Q").title(measured).scale(log)
     legend = alt.Legend(title=None, orient="bottom", columns=3, labelLimit=110, symbolOpacity=1)
-    colour = alt.Color("group:N").scale(_scale(groups, COLOURS)).legend(legend)
-    shape = alt.Shape("group:N").scale(_scale(groups, SHAPES)).legend(legend)
+    colour = alt.Color("group:N").scale(scale(groups, COLOURS)).legend(legend)
+    shape = alt.Shape("group:N").scale(scale(groups, SHAPES)).legend(legend)
     tips = [
         alt.Tooltip("name:N"), alt.Tooltip("predicted:Q").format(".3~g").title(predicted),
         alt.Tooltip("measured:Q").format(".3~g").title(measured),
         alt.Tooltip("ratio:N").title(ratio),
     ]  # fmt: skip
-    points = alt.Chart(alt.NamedData("points"))
-    diagonal = alt.Chart(alt.NamedData("diagonal")).mark_line(
+    points = of("points")
+    diagonal = of("diagonal").mark_line(
         color=INK[ink], strokeDash=[4, 4], opacity=0.7
     ).encode(alt.X("at:Q").scale(log), alt.Y("at:Q").scale(log))  # fmt: skip
     wide = points.mark_rule(strokeWidth=1.5, opacity=0.6).encode(
@@ -60,12 +54,4 @@ def _chart(groups: tuple[str, ...], predicted: str, measured: str, ratio: str, i
     dots = points.mark_point(size=70, filled=True, opacity=0.95).encode(
         x, y, colour, shape, tooltip=tips
     )
-    parts = [layer.to_dict() for layer in (diagonal, wide, dots)]
-    for part in parts:
-        part.pop("$schema", None)
-        part.pop("config", None)
-    return {"layer": parts, "width": "container", "height": 420}
-
-
-def _scale(names: Sequence[str], values: Sequence[Any]) -> alt.Scale:
-    return alt.Scale(domain=list(names), range=[values[i % len(values)] for i in range(len(names))])
+    return built(420, diagonal, wide, dots)

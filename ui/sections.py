@@ -276,8 +276,8 @@ def sentences(comparison: Comparison, *wanted: str) -> None:
     for title in wanted:
         lines = SENTENCES[title](comparison)
         if lines:
-            head = f"**{t(f'calculator.{title}')}**"
-            st.markdown("\n".join([head, "", *(f"- {line}" for line in lines)]))
+            points = [f"- {line}" for line in lines]
+            st.markdown("\n".join([f"**{t(f'calculator.{title}')}**", "", *points]))
 
 
 def advice(comparison: Comparison) -> list[str]:

@@ -132,6 +132,15 @@ def test_the_guide_reads_in_both_languages(visit: Visit) -> None:
     expect(page.get_by_role("heading", name="显存公式")).to_be_visible()
 
 
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("path", ["/", "/cards", "/measurements", "/guide"])
+def test_no_mark_of_markdown_is_left_as_it_was_written(visit: Visit, path: str, lang: str) -> None:
+    """CommonMark ends no bold text between a Chinese full stop and a letter, for instance."""
+    page = visit(f"{path}?lang={lang}")
+    prose = page.locator("[data-testid='stMain'] [data-testid='stMarkdownContainer']")
+    assert not [text for text in prose.all_inner_texts() if "**" in text or "](" in text]
+
+
 @pytest.mark.parametrize("path", ["/guide", "/measurements"])
 def test_phones_scroll_down_only(visit: Visit, path: str) -> None:
     page = visit(path, viewport={"width": 390, "height": 844}, color_scheme="dark")

@@ -213,6 +213,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "column_source": ("Source", "出处"),
     "column_software": ("Software", "软件"),
     "open": ("open", "打开"),
+    "status_ok": ("ok", "正常"),
+    "status_unstable": ("never steady", "未稳定"),
+    "status_oom": ("out of memory", "显存不足"),
+    "status_failed": ("failed", "失败"),
     "outside": ("outside the band", "超出范围"),
     "pending": ("under review", "审核中"),
 }
