@@ -14,6 +14,7 @@ import streamlit as st
 
 ICON = Path(__file__).parent.parent / "ui" / "icon.svg"
 st.set_page_config(page_title="Bare", page_icon=str(ICON), layout="wide")
+st.html("<style>[data-stale] { transition: none !important; opacity: 1 !important }</style>")
 
 with open(os.environ["CLIPFIT_BARE"], encoding="utf-8") as file:
     ELEMENTS = json.load(file)

@@ -56,6 +56,15 @@ STALE = """() => {
 """Notes which elements are marked as outdated while a run is under way."""
 
 
+def test_nothing_is_faded_while_it_waits_for_a_run(visit: Visit) -> None:
+    page = visit("/")
+    found = page.locator("[data-stale]").evaluate_all(
+        "all => all.map((one) => { const css = getComputedStyle(one);"
+        " return css.transitionDuration + css.opacity; })"
+    )
+    assert len(found) > 50 and set(found) == {"0s1"}
+
+
 def test_the_answer_and_the_language_follow_both_kinds_of_runs(visit: Visit) -> None:
     page = visit("/?lang=zh")
     set_batch(page, 3)
