@@ -53,12 +53,12 @@ def show(job: Job, intro: DeltaGenerator) -> None:
     rows = [_row(result, job) for result in kept]
     st.dataframe(
         pd.DataFrame(rows), column_config=_columns(job, rows), hide_index=True, height="content",
-        placeholder=t("common.unknown"), key="all_cards",
+        placeholder="–", key="all_cards",
         alt=t("cards.alt", all=len(kept), first=kept[0].offer.text),
     )  # fmt: skip
     ask = repository.issue_link("card-or-model.yml", kind="a card")
     paid = "caption_buy" if job.price_kind == "buy" else "caption"
-    st.caption(f"{t(f'cards.{paid}')} {t('cards.ask_card', link=ask)}")
+    st.caption(f"{t(f'cards.{paid}')} {t('cards.unknown')} {t('cards.ask_card', link=ask)}")
     st.download_button(
         t("cards.download"), lambda: export.table_csv(kept), "clipfit-cards.csv", "text/csv",
         key="download_cards", icon=":material/download:", on_click="ignore",
