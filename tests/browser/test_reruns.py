@@ -36,7 +36,8 @@ def choose(page: Page, key: str, option: str) -> None:
 def test_a_changed_batch_leaves_the_sidebar_alone(visit: Visit) -> None:
     page = visit("/?optimizer=sgd&epochs=7")
     page.evaluate(STALE)
-    set_batch(page, 3)
+    for batch in (6, 5, 4, 3):  # a browser under load may skip the marks of one run
+        set_batch(page, batch)
     assert set(page.evaluate("window.clipfitStale")) == {"middle"}
     for asked in (shared(page), parse_qs(urlparse(page.url).query)):
         assert (asked["batch"], asked["optimizer"], asked["epochs"]) == (["3"], ["sgd"], ["7"])
