@@ -44,14 +44,14 @@ def parameters(job: Job, lang: str) -> list[tuple[str, str]]:
 
 
 def _items(value: Any) -> tuple[Any, ...]:
-    """A value as what a link repeats: nothing for None, each card of a tuple.
+    """A value as what a link repeats: nothing for None, each card of a choice.
 
-    >>> _items(None), _items(8), _items(("L4 24GB", "T4 16GB"))
+    >>> _items(None), _items(8), _items(["L4 24GB", "T4 16GB"])
     ((), (8,), ('L4 24GB', 'T4 16GB'))
     """
     if value is None:
         return ()
-    return value if isinstance(value, tuple) else (value,)
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
 def as_text(value: Any) -> str:
@@ -104,10 +104,28 @@ def link(job: Job) -> str:
 
 
 def remember() -> None:
-    """Keep the address as it was opened; call before the first input is shown."""
+    """Keep the address as it was opened; call before the first input is shown.
+
+    An infinite number is taken out of it: Streamlit would fail to make a whole number of it. What
+    was given is kept, and named as unusable like any other bad value.
+    """
     if CARRIED not in st.session_state:
         opened = {key: st.query_params.get_all(key) for key in st.query_params}
         st.session_state[CARRIED] = opened
+        whole = {field.key for field in FIELDS if field.kind == "int"}
+        infinite = [key for key in whole & set(opened) if any(map(_is_infinite, opened[key]))]
+        for key in infinite:
+            del st.query_params[key]
+        if infinite:
+            st.rerun()
+
+
+def _is_infinite(text: str) -> bool:
+    """Whether a text is a number without bound: inf, -Infinity, 1e400."""
+    try:
+        return math.isinf(float(text))
+    except ValueError:
+        return False
 
 
 def problems(opened: Mapping[str, list[str]]) -> list[str]:
