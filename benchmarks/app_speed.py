@@ -2,8 +2,8 @@
 
 - rerun: the calculator beside a bare page with the same widgets, charts and texts but constant
   data, in turns, under Streamlit's own runner, which always runs the whole script. Each rerun has
-  another batch than the one before. One process may be 15 % off from the next, whatever it runs,
-  so it is the median of five.
+  another batch than the one before. One process may be a fifth off from the next, whatever it
+  runs, so it is the median of five.
 - server: the same two pages served, from the message that changes the batch to the end of the run,
   as a browser asks for it: the calculator runs its middle only.
 - browser: from the key press that changes the batch to the changed figure on the page.

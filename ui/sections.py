@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 
 import streamlit as st
 
@@ -12,7 +11,7 @@ from calc import repository, rules
 from calc.compare import Comparison, OfferResult, compare, profile_of
 from calc.job import Job
 from calc.memory import timeline
-from calc.profile import NotTraced, point
+from calc.profile import NotTraced
 from calc.sweep import batch_sweep, batches, tipping_map
 from ui import charts, export, figures, inputs, layout, presets, rows, share
 from ui.data import data
@@ -27,39 +26,29 @@ def ink() -> str:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-def answered() -> Comparison | None:
-    """The comparison for the inputs; None, with the reason on the page, where there is none."""
+def answered() -> Comparison | ValueError:
+    """The comparison for the inputs; where there is none the reason, which is then on the page."""
     try:
         job = inputs.job()
         share.report(job)
         return compare(job, data())
     except NotTraced as error:
         st.error(inputs.refusal(error), icon=":material/search_off:")
+        return error
     except ValueError as error:
         share.report(None)
         st.error(inputs.refusal(error), icon=":material/error:")
-    return None
+        return error
 
 
-def unanswered() -> None:
+def unanswered(reason: ValueError) -> None:
     """What can be done where there is no answer: share the inputs, ask for what is missing."""
     with contextlib.suppress(ValueError):
         job = inputs.job()
-        if not _is_traced(job):
+        if isinstance(reason, NotTraced):
             ask = repository.issue_link("card-or-model.yml", kind="a model", name=_setting(job))
             st.caption(t("calculator.ask_model", link=ask))
         share_link(share.link(job))
-
-
-def _is_traced(job: Job) -> bool:
-    """Whether it is for another reason than a missing trace that a job has no answer."""
-    try:
-        point(job, profile_of(job, data()))
-    except NotTraced:
-        return False
-    except ValueError:
-        return True
-    return True
 
 
 def _setting(job: Job) -> str:
@@ -76,19 +65,11 @@ def model_line(job: Job) -> None:
     if job.model == "custom":
         st.caption(t("calculator.custom_shapes", params=f"{profile.params:,}"))
         return
-    frames, sizes = _shapes(job.model)
+    frames, sizes = (", ".join(map(str, values)) for values in (profile.frames(), profile.sizes()))
     st.caption(
         t("calculator.traced_shapes", title=profile.title, params=f"{profile.params:,}",
           frames=frames, sizes=sizes)
     )  # fmt: skip
-
-
-@cache
-def _shapes(model: str) -> tuple[str, str]:
-    """Frames and sizes that a model was traced at."""
-    profile = data().profile(model)
-    frames, sizes = (", ".join(map(str, values)) for values in (profile.frames(), profile.sizes()))
-    return frames, sizes
 
 
 def headline(comparison: Comparison) -> None:
@@ -345,11 +326,12 @@ def exported(comparison: Comparison, link: str) -> None:
     st.caption(t("calculator.charts_note"))
     st.markdown(t("calculator.commands"))
     st.code(export.compare_command(comparison.job), language="bash", wrap_lines=True)
-    runs = [(one, export.bench_command(comparison.job, one)) for one in comparison.offers]
-    shown = next(((one, command) for one, command in runs if command), None)
-    if shown:
-        st.markdown(t("calculator.bench_command", offer=shown[0].offer.text))
-        st.code(shown[1], language="bash", wrap_lines=True)
+    for result in comparison.offers:
+        command = export.bench_command(comparison.job, result)
+        if command:
+            st.markdown(t("calculator.bench_command", offer=result.offer.text))
+            st.code(command, language="bash", wrap_lines=True)
+            break
     st.markdown(t("calculator.markdown_preview"))
     st.code(summary(), language="markdown", wrap_lines=True)
 

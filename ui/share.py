@@ -120,14 +120,6 @@ def remember() -> None:
             st.rerun()
 
 
-def _is_infinite(text: str) -> bool:
-    """Whether a text is a number without bound: inf, -Infinity, 1e400."""
-    try:
-        return math.isinf(float(text))
-    except ValueError:
-        return False
-
-
 def problems(opened: Mapping[str, list[str]]) -> list[str]:
     """One sentence for each parameter that could not be used; call after the inputs.
 
@@ -182,11 +174,21 @@ def _is_number(text: str, used: float | None) -> bool:
 
 def _number(text: str) -> float | None:
     """A number as written in a link, None for anything else."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
+    number = _float(text)
     return number if math.isfinite(number) else None
+
+
+def _is_infinite(text: str) -> bool:
+    """Whether a text is a number without bound: inf, -Infinity, 1e400."""
+    return math.isinf(_float(text))
+
+
+def _float(text: str) -> float:
+    """A text as a float, infinite or not; nan for what is no number."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _price_slugs() -> dict[str, str]:
@@ -230,7 +232,7 @@ def _sentence(label: str, key: str, given: list[str], used: Any, allowed: Any, *
         label=t(label, **names),
         key=key,
         given=code(" + ".join(given)) if any(given) else t("inputs.empty"),
-        used=" + ".join(map(as_text, _items(used) if used != [] else ())) or t("inputs.empty"),
+        used=" + ".join(map(as_text, _items(used))) or t("inputs.empty"),
         allowed=allowed if isinstance(allowed, str) else _listed(allowed),
     )
 

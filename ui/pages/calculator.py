@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from calc.compare import Comparison
 from calc.job import Job
 from ui import hub_box, layout, sections, share
 from ui.text import t
@@ -12,15 +13,15 @@ from ui.text import t
 def show() -> None:
     """The page, except its inputs."""
     with layout.top():
-        comparison = sections.answered()
-        if comparison is not None:
-            sections.headline(comparison)
-    if comparison is None:
-        sections.unanswered()
+        found = sections.answered()
+        if isinstance(found, Comparison):
+            sections.headline(found)
+    if isinstance(found, Comparison):
+        sections.results(found)
     else:
-        sections.results(comparison)
+        sections.unanswered(found)
     hub_box.show()
-    sections.recipes(Job() if comparison is None else comparison.job)
+    sections.recipes(found.job if isinstance(found, Comparison) else Job())
     st.caption(t("common.version", **share.versions()))
 
 
