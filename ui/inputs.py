@@ -20,7 +20,7 @@ from calc.job import FIELD, FIELDS, Field, Job
 from calc.profile import NotTraced
 from calc.words import Refused
 from ui.data import card_names, model_names, price_hint
-from ui.text import LANGUAGES, browser_language, say, t, use_language
+from ui.text import LANGUAGES, Language, browser_language, language, say, t, text, use_language
 
 HOURLY, BUY = "usd_h_", "usd_buy_"
 """Beginnings of the inputs for a card's own price; the card's slug follows."""
@@ -158,13 +158,20 @@ KINDS: Mapping[str, Callable[[Field, dict[str, Any]], None]] = {
 }
 
 
+@cache
+def _words(key: str, lang: Language) -> tuple[str, str]:
+    """Label and help of an input; kept, since there are forty in each rerun."""
+    return text(f"inputs.{key}", lang), text(f"inputs.{key}_help", lang)
+
+
 def widget(key: str) -> None:
     """One input, bound to the address, labelled in the visitor's language."""
     field = FIELD[key]
     closed = field.group == "custom" and value("model") != "custom"
+    label, explained = _words(key, language())
     common = {
-        "label": t(f"inputs.{key}"),
-        "help": t(f"inputs.{key}_help"),
+        "label": label,
+        "help": explained,
         "key": key,
         "bind": "query-params",
         "disabled": closed or DISABLED.get(key, lambda: False)(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 import streamlit as st
 
@@ -65,11 +66,19 @@ def model_line(job: Job) -> None:
     if job.model == "custom":
         st.caption(t("calculator.custom_shapes", params=f"{profile.params:,}"))
         return
-    frames, sizes = (", ".join(map(str, values)) for values in (profile.frames(), profile.sizes()))
+    frames, sizes = _shapes(job.model)
     st.caption(
         t("calculator.traced_shapes", title=profile.title, params=f"{profile.params:,}",
           frames=frames, sizes=sizes)
     )  # fmt: skip
+
+
+@cache
+def _shapes(model: str) -> tuple[str, str]:
+    """Frames and sizes that a model was traced at."""
+    profile = data().profile(model)
+    frames, sizes = (", ".join(map(str, values)) for values in (profile.frames(), profile.sizes()))
+    return frames, sizes
 
 
 def headline(comparison: Comparison) -> None:
