@@ -12,6 +12,7 @@ import streamlit as st
 from ui import heap, inputs, layout, share
 from ui.text import t
 
+UI = Path(__file__).parent / "ui"
 SIDEBAR_PX = 270
 # The pages, the first one at the root of the address, each with its icon.
 ICONS = {
@@ -23,14 +24,12 @@ ICONS = {
 
 st.set_page_config(
     page_title="ClipFit",
-    page_icon=str(Path(__file__).parent / "ui" / "icon.svg"),
+    page_icon=str(UI / "icon.svg"),
     layout="wide",
     initial_sidebar_state=SIDEBAR_PX,
 )
 share.remember()
-# What a rerun has not reached yet is faded by Streamlit. A change is done here before that could be
-# seen, and getting ready for it takes the browser a tenth of the time.
-st.html("<style>[data-stale] { transition: none !important; opacity: 1 !important }</style>")
+st.html(UI / "style.css")
 
 with st.container(horizontal=True, vertical_alignment="center", key="header"):
     title = st.empty()

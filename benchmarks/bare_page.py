@@ -12,9 +12,9 @@ from pathlib import Path
 
 import streamlit as st
 
-ICON = Path(__file__).parent.parent / "ui" / "icon.svg"
-st.set_page_config(page_title="Bare", page_icon=str(ICON), layout="wide")
-st.html("<style>[data-stale] { transition: none !important; opacity: 1 !important }</style>")
+UI = Path(__file__).parent.parent / "ui"
+st.set_page_config(page_title="Bare", page_icon=str(UI / "icon.svg"), layout="wide")
+st.html(UI / "style.css")
 
 with open(os.environ["CLIPFIT_BARE"], encoding="utf-8") as file:
     ELEMENTS = json.load(file)

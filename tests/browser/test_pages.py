@@ -141,6 +141,21 @@ def test_no_mark_of_markdown_is_left_as_it_was_written(visit: Visit, path: str, 
     assert not [text for text in prose.all_inner_texts() if "**" in text or "](" in text]
 
 
+CONTRAST_JS = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("scheme", "least"), [("light", 4.2), ("dark", 3.7)])
+def test_every_text_stands_out_from_what_is_behind_it(
+    visit: Visit, scheme: str, least: float
+) -> None:
+    """3:1 is asked for. In the dark, white on the primary colour and that colour as text on its
+    background share what there is."""
+    for path in ("/", "/cards", "/measurements", "/guide"):
+        found = visit(path, color_scheme=scheme).evaluate(CONTRAST_JS)
+        assert len(found) > 40
+        assert [text for text in found if text[0] < least] == [], path
+
+
 @pytest.mark.parametrize("path", ["/guide", "/measurements"])
 def test_phones_scroll_down_only(visit: Visit, path: str) -> None:
     page = visit(path, viewport={"width": 390, "height": 844}, color_scheme="dark")
