@@ -25,18 +25,23 @@ from ui.text import LANGUAGES, Language, browser_language, language, say, t, tex
 HOURLY, BUY = "usd_h_", "usd_buy_"
 """Beginnings of the inputs for a card's own price; the card's slug follows."""
 
-SEGMENTED = {"checkpointing", "attention", "trainable", "sharding",
-             "os", "price_kind", "currency", "patch", "tubelet", "pattern"}  # fmt: skip
+SEGMENTED = {"checkpointing", "attention", "trainable", "sharding", "os", "price_kind",
+             "currency", "patch", "tubelet", "pattern", "map", "count"}  # fmt: skip
 """Choices with a few short options: one click instead of two."""
 
-MAP_AXIS = "map"
-VIEW_INPUTS: Mapping[str, Any] = {
-    MAP_AXIS: "frames",
-    "count": 1,
-    "max_price": None,
-    "only_trains": False,
+VIEW: Mapping[str, Field] = {
+    field.key: field
+    for field in (
+        Field("map", "choice", "frames", "view", options=("frames", "size")),
+        Field("count", "choice", 1, "view", options=(1, 2, 4, 8)),
+        Field("max_price", "number", None, "view", minimum=0, maximum=1e6, step=0.5, optional=True),
+        Field("only_trains", "flag", False, "view"),
+    )
 }
-"""Inputs that only change what is shown, not the job, with their defaults."""
+"""Inputs that only change what is shown, not the job."""
+
+MAX_OFFERS = 6
+"""Offers on one page: what the charts have colours for."""
 
 SLIDERS = {"depth", "heads", "mlp_ratio"}
 """Numbers whose rough size matters more than the last digit."""
@@ -56,6 +61,7 @@ DISABLED: Mapping[str, Callable[[], bool]] = {
     "resale_pct": lambda: value("price_kind") != "buy",
     "hours_per_week": lambda: value("price_kind") != "buy",
     "cny_per_usd": lambda: value("currency") != "CNY",
+    "max_price": lambda: value("price_kind") == "buy",
 }
 
 
@@ -146,7 +152,8 @@ def _flag(field: Field, common: dict[str, Any]) -> None:
 
 
 def _offers(field: Field, common: dict[str, Any]) -> None:
-    st.multiselect(options=offer_texts(), default=list(field.default), max_selections=6, **common)
+    default, most = list(field.default), MAX_OFFERS
+    st.multiselect(options=offer_texts(), default=default, max_selections=most, **common)
 
 
 KINDS: Mapping[str, Callable[[Field, dict[str, Any]], None]] = {
@@ -166,7 +173,7 @@ def _words(key: str, lang: Language) -> tuple[str, str]:
 
 def widget(key: str) -> None:
     """One input, bound to the address, labelled in the visitor's language."""
-    field = FIELD[key]
+    field = FIELD.get(key) or VIEW[key]
     closed = field.group == "custom" and value("model") != "custom"
     label, explained = _words(key, language())
     common = {
@@ -279,40 +286,15 @@ def refusal(error: ValueError) -> str:
 
 
 def view(key: str) -> Any:
-    """What one of VIEW_INPUTS holds now."""
-    return st.session_state.get(key, VIEW_INPUTS[key])
+    """What one of VIEW holds now."""
+    return st.session_state.get(key, VIEW[key].default)
 
 
-def map_axis() -> str:
-    """What the tipping map runs over: frames or size."""
-    axis = st.segmented_control(
-        t("calculator.map_axis"),
-        ("frames", "size"),
-        default=VIEW_INPUTS[MAP_AXIS],
-        required=True,
-        key=MAP_AXIS,
-        bind="query-params",
-    )
-    return str(axis)
-
-
-def card_filters() -> int:
-    """Filters of the table of all cards; returns how many GPUs an offer has."""
-    first, second, third = st.columns(3, vertical_alignment="bottom")
-    with first:
-        count = st.segmented_control(
-            t("cards.count"), (1, 2, 4, 8), default=VIEW_INPUTS["count"], required=True,
-            key="count", bind="query-params", help=t("cards.count_help"),
-        )  # fmt: skip
-    with second:
-        st.number_input(
-            t("cards.max_price"), 0.0, 1e6, VIEW_INPUTS["max_price"], 0.5, key="max_price",
-            bind="query-params", help=t("cards.max_price_help"), format="%g",
-            disabled=value("price_kind") == "buy",
-        )  # fmt: skip
-    with third:
-        st.toggle(
-            t("cards.only_trains"), VIEW_INPUTS["only_trains"], key="only_trains",
-            bind="query-params", help=t("cards.only_trains_help"),
-        )  # fmt: skip
-    return int(count)
+def card_filters() -> None:
+    """Filters of the table of all cards."""
+    for column, key in zip(
+        st.columns(3, vertical_alignment="bottom"), ("count", "max_price", "only_trains"),
+        strict=True,
+    ):  # fmt: skip
+        with column:
+            widget(key)

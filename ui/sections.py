@@ -30,15 +30,10 @@ def ink() -> str:
 def answered() -> Comparison | ValueError:
     """The comparison for the inputs; where there is none the reason, which is then on the page."""
     try:
-        job = inputs.job()
-        share.report(job)
-        return compare(job, data())
-    except NotTraced as error:
-        st.error(inputs.refusal(error), icon=":material/search_off:")
-        return error
+        return compare(inputs.job(), data())
     except ValueError as error:
-        share.report(None)
-        st.error(inputs.refusal(error), icon=":material/error:")
+        icon = "search_off" if isinstance(error, NotTraced) else "error"
+        st.error(inputs.refusal(error), icon=f":material/{icon}:")
         return error
 
 
@@ -213,7 +208,8 @@ def timeline_figure(job: Job, results: Sequence[OfferResult]) -> None:
 def map_figure(job: Job) -> None:
     """The tipping map over frames or sizes."""
     head("map", t("calculator.map_caption"))
-    axis = inputs.map_axis()
+    inputs.widget("map")
+    axis = inputs.view("map")
     found = tipping_map(job, data(), axis, batches(job.batch))
     if not found:
         st.caption(t("calculator.map_empty"))

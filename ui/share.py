@@ -67,19 +67,20 @@ def as_text(value: Any) -> str:
 
 def query(job: Job, lang: str) -> str:
     """The part of a link after the question mark."""
-    return "&".join(_encoded(*pair) for pair in parameters(job, lang))
+    return _joined(parameters(job, lang))
 
 
 def queries(job: Job, lang: str, changes: Sequence[Mapping[str, Any]]) -> list[str]:
     """`query` for the job with each of the changes, which come first in it."""
     own = parameters(job, lang)
     return [
-        "&".join(
-            _encoded(*pair)
-            for pair in (*_pairs(change), *(pair for pair in own if pair[0] not in change))
-        )
+        _joined([*_pairs(change), *(pair for pair in own if pair[0] not in change)])
         for change in changes
     ]
+
+
+def _joined(pairs: Iterable[tuple[str, str]]) -> str:
+    return "&".join(_encoded(*pair) for pair in pairs)
 
 
 @lru_cache(4096)
@@ -100,7 +101,7 @@ def _pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
 def link(job: Job) -> str:
     """A link that shows this very page to others."""
     address = (st.context.url or "http://localhost:8501").split("?")[0]
-    return f"{address}?{query(job, language())}"
+    return f"{address}?{_joined([*parameters(job, language()), *_pairs(_view())])}"
 
 
 def remember() -> None:
@@ -126,10 +127,10 @@ def problems(opened: Mapping[str, list[str]]) -> list[str]:
     One whose input the page does not have, as the choice of cards on the page with all cards, is
     no problem there.
     """
-    known = {field.key: field for field in FIELDS if field.kind != "prices"}
-    drawn = inputs.known() or {}
+    known = {**{field.key: field for field in FIELDS if field.kind != "prices"}, **inputs.VIEW}
+    drawn = _drawn()
     found = [
-        _refused(known[key], given)
+        _refused(known[key], given, drawn[key])
         for key, given in opened.items()
         if key in known and key in drawn and not accepted(known[key], given, drawn[key])
     ]
@@ -146,6 +147,16 @@ def problems(opened: Mapping[str, list[str]]) -> list[str]:
     )
 
 
+def _drawn() -> dict[str, Any]:
+    """What the inputs that this page has drawn hold."""
+    return {**(inputs.known() or {}), **_view()}
+
+
+def _view() -> dict[str, Any]:
+    """What the drawn inputs hold that only change what is shown."""
+    return {key: st.session_state[key] for key in inputs.VIEW if key in st.session_state}
+
+
 def accepted(field: Field, given: list[str], used: Any) -> bool:
     """Whether the value in use is the one the link asked for.
 
@@ -159,7 +170,7 @@ def accepted(field: Field, given: list[str], used: Any) -> bool:
     (True, True)
     """
     if field.kind == "offers":
-        return sorted(filter(None, given)) == sorted(used)
+        return set(filter(None, given)) == set(used)
     if field.kind in ("int", "number"):
         return _is_number(given[-1], used)
     return (
@@ -199,7 +210,7 @@ def _price_slugs() -> dict[str, str]:
 
 def _is_known(key: str) -> bool:
     return (
-        key in (MODEL_PARAM, DATA_PARAM, "lang", *inputs.VIEW_INPUTS)
+        key in (MODEL_PARAM, DATA_PARAM, "lang")
         or key.startswith(FOREIGN)
         or key in _price_slugs()
     )
@@ -220,10 +231,8 @@ def _refused_price(key: str, given: list[str]) -> str:
     return _sentence(f"inputs.{label}", key, given, used, allowed, card=card)
 
 
-def _refused(field: Field, given: list[str]) -> str:
-    return _sentence(
-        f"inputs.{field.key}", field.key, given, inputs.value(field.key), allowed(field)
-    )
+def _refused(field: Field, given: list[str], used: Any) -> str:
+    return _sentence(f"inputs.{field.key}", field.key, given, used, allowed(field))
 
 
 def _sentence(label: str, key: str, given: list[str], used: Any, allowed: Any, **names: str) -> str:
@@ -243,7 +252,9 @@ def allowed(field: Field) -> str:
         return t("inputs.flags")
     if field.kind in ("int", "number"):
         return t("inputs.range", low=f"{field.minimum:,g}", high=f"{field.maximum:,.12g}")
-    return _listed(card_names() if field.kind == "offers" else inputs.options(field))
+    if field.kind == "offers":
+        return t("inputs.offers", most=inputs.MAX_OFFERS, names=_listed(card_names()))
+    return _listed(inputs.options(field))
 
 
 def _listed(values: Iterable[Any]) -> str:
@@ -270,13 +281,16 @@ def versions() -> dict[str, str]:
     return {"model": MODEL_VERSION, "data": data_version()}
 
 
-def report(job: Job | None) -> None:
-    """Say what of the opened link could not be used, until the first input is changed."""
+def report() -> None:
+    """Say what of the opened link could not be used, until the first input is changed.
+
+    Call after all inputs of the page, in a place above them.
+    """
     if "link_problems" not in st.session_state:
         opened = st.session_state.get(CARRIED, {})
-        st.session_state.link_problems = (job, problems(opened))
+        st.session_state.link_problems = (_drawn(), problems(opened))
     asked, sentences = st.session_state.link_problems
-    if sentences and job == asked:
+    if sentences and _drawn() == asked:
         st.warning(
             "\n".join([t("inputs.link_problems"), *(f"- {sentence}" for sentence in sentences)]),
             icon=":material/link_off:",

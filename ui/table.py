@@ -14,7 +14,7 @@ from calc import repository
 from calc.compare import OfferResult, evaluate_all, offers, profile_of
 from calc.cost import in_currency
 from calc.job import Job
-from ui import export, inputs, share
+from ui import export, inputs
 from ui.data import card_names, data
 from ui.figures import basis
 from ui.text import t
@@ -27,13 +27,10 @@ def job_of_all(count: int) -> Job | None:
     """The visitor's job with every card, `count` of each; None, with the reason on the page."""
     offers = tuple(inputs.offer_text(name, count) for name in card_names())
     try:
-        job = inputs.job(cards=offers)
+        return inputs.job(cards=offers)
     except ValueError as error:
-        share.report(None)
         st.error(inputs.refusal(error), icon=":material/error:")
         return None
-    share.report(job)
-    return job
 
 
 def show(job: Job, intro: DeltaGenerator) -> None:

@@ -54,7 +54,7 @@ def shared_link(app: object) -> dict[str, list[str]]:
 def test_a_link_of_version_1_still_opens_the_same_job(link: str) -> None:
     app = opened(link)
     assert not app.warning
-    assert shared_link(app) == parse_qs(share.query(GOLDEN[link], "en"))
+    assert shared_link(app) == parse_qs(share.query(GOLDEN[link], "en") + "&map=frames")
 
 
 def test_the_shared_link_holds_every_input_and_both_versions() -> None:
@@ -73,12 +73,13 @@ def test_the_shared_link_holds_every_input_and_both_versions() -> None:
 
 
 def test_the_shared_link_opens_the_very_page() -> None:
-    first = opened(f"{SWIN}&lang=zh&epochs=7")
+    first = opened(f"{SWIN}&lang=zh&epochs=7&map=size")
     link = "&".join(
         f"{key}={value}" for key, values in shared_link(first).items() for value in values
     )
     second = opened(link)
     assert verdict(second) == verdict(first)
+    assert second.button_group(key="map").value == "size"
     assert not second.warning
 
 
@@ -114,6 +115,11 @@ BAD = {
     "loader_clips_per_s=fast": ("loader_clips_per_s", "fast", "nothing"),
     "usd_h_rtx-4090-24gb=free": ("usd_h_rtx-4090-24gb", "free", "nothing"),
     "lang=fr": ("lang", "fr", "en"),
+    "map=zz": ("map", "zz", "frames is used instead"),
+    "cards=T4+16GB&cards=T4+16GB&cards=foo": ("T4 16GB + T4 16GB + foo", "each once", "2x to 8x"),
+    "&".join(f"cards={count}x+L4+24GB" for count in range(2, 9)): (
+        "8x L4 24GB`", "7x L4 24GB is used", "up to 6",
+    ),
 }
 
 
@@ -130,6 +136,34 @@ def test_a_bad_value_is_named_in_chinese_too() -> None:
 @pytest.mark.parametrize("link", ["cards=", "micro_batch=", "usd_h_rtx-4090-24gb="])
 def test_a_link_that_asks_for_nothing_is_not_called_bad(link: str) -> None:
     assert not opened(link).warning
+
+
+BAD_FILTERS = {
+    "count=3": ("GPUs per offer", "3", "1 is used instead", "1, 2, 4, 8"),
+    "max_price=-2": ("max_price", "-2", "nothing is used"),
+    "max_price=nan": ("max_price", "nan", "nothing is used"),
+    "max_price=1e400": ("max_price", "1e400", "nothing is used"),
+    "only_trains=perhaps": ("only_trains", "perhaps", "false is used"),
+}
+
+
+@pytest.mark.parametrize("link", BAD_FILTERS)
+def test_a_bad_filter_of_all_cards_is_named(link: str) -> None:
+    warning = opened(link, "cards").warning[0].value
+    assert all(word in warning for word in BAD_FILTERS[link]), warning
+
+
+@pytest.mark.parametrize(
+    ("link", "page"),
+    [("map=size", None), ("count=2&max_price=0.5&only_trains=true", "cards"), ("map=x", "cards")],
+)
+def test_what_is_shown_otherwise_is_not_called_bad(link: str, page: str | None) -> None:
+    assert not opened(link, page).warning
+
+
+def test_a_card_named_twice_is_chosen_once() -> None:
+    app = opened("cards=T4+16GB&cards=L4+24GB&cards=T4+16GB")
+    assert app.multiselect(key="cards").value == ["T4 16GB", "L4 24GB"] and not app.warning
 
 
 def test_cards_in_a_link_to_all_cards_are_not_called_bad() -> None:

@@ -13,6 +13,7 @@ from ui.text import t
 def show() -> None:
     """The page, except its inputs."""
     with layout.top():
+        link_problems = st.container()
         found = sections.answered()
         if isinstance(found, Comparison):
             sections.headline(found)
@@ -20,6 +21,8 @@ def show() -> None:
         sections.results(found)
     else:
         sections.unanswered(found)
+    with link_problems:
+        share.report()
     hub_box.show()
     sections.recipes(found.job if isinstance(found, Comparison) else Job())
     st.caption(t("common.version", **share.versions()))

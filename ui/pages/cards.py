@@ -11,11 +11,15 @@ from ui.text import t
 def show() -> None:
     """The page, except its inputs."""
     with layout.top():
+        link_problems = st.container()
         st.markdown(f"### {t('cards.title')}")
         intro = st.empty()
-    job = table.job_of_all(inputs.card_filters())
+    inputs.card_filters()
+    job = table.job_of_all(inputs.view("count"))
     if job is not None:
         table.show(job, intro)
+    with link_problems:
+        share.report()
     st.caption(t("common.version", **share.versions()))
 
 

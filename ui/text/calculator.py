@@ -99,7 +99,6 @@ TEXTS: dict[str, tuple[str, str]] = {
     "map_here": ("{offer} is the cheapest that fits", "{offer} 放得下且最便宜"),
     "map_here_unpriced": ("{offer} fits; no price is known", "{offer} 放得下；价格未知"),
     "map_nowhere": ("no chosen card fits in one go", "所选显卡都无法一次放下"),
-    "map_axis": ("Map over", "纵轴"),
     "map_frames": ("frames per clip", "每段帧数"),
     "map_size": ("frame size, px", "画面边长（像素）"),
     "map_batch": ("batch, clips per step", "批大小（每步片段数）"),

@@ -17,18 +17,6 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Is a card missing? [Ask for it]({link}).",
         "缺少某块显卡？[提出请求]({link})。",
     ),
-    "count": ("GPUs per offer", "每个方案的卡数"),
-    "count_help": ("How many of each card train together.", "每种显卡几块一起训练。"),
-    "max_price": ("At most, USD/h per GPU", "每卡每小时最高价（美元）"),
-    "max_price_help": (
-        "Left empty: all. Cards without a price are left out once you enter one. For rented cards.",
-        "留空则全部显示；填写后不显示无价格的显卡。仅用于租用。",
-    ),
-    "only_trains": ("Only cards that train it", "只看能训练的显卡"),
-    "only_trains_help": (
-        "In one go or with gradient accumulation.",
-        "一次放下或使用梯度累积均可。",
-    ),
     "card": ("Offer", "方案"),
     "state": ("Fits", "能否放下"),
     "used": ("Memory used", "显存占用"),

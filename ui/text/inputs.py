@@ -184,6 +184,21 @@ TEXTS: dict[str, tuple[str, str]] = {
         "joint: all tokens. divided: time, then space (TimeSformer). windowed: local windows.",
         "joint：全部 token。divided：先时间后空间（TimeSformer）。windowed：局部窗口。",
     ),
+    # what is shown
+    "map": ("Map over", "纵轴"),
+    "map_help": ("What the rows of the map below are.", "下图各行表示什么。"),
+    "count": ("GPUs per offer", "每个方案的卡数"),
+    "count_help": ("How many of each card train together.", "每种显卡几块一起训练。"),
+    "max_price": ("At most, USD/h per GPU", "每卡每小时最高价（美元）"),
+    "max_price_help": (
+        "Left empty: all. Cards without a price are left out once you enter one. For rented cards.",
+        "留空则全部显示；填写后不显示无价格的显卡。仅用于租用。",
+    ),
+    "only_trains": ("Only cards that train it", "只看能训练的显卡"),
+    "only_trains_help": (
+        "In one go or with gradient accumulation.",
+        "一次放下或使用梯度累积均可。",
+    ),
     # problems
     "no_cards": (
         "No card is chosen; choose at least one under “Cards to compare”.",
@@ -213,5 +228,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "range": ("{low} to {high}", "{low} 至 {high}"),
     "flags": ("true, false", "true、false"),
+    "offers": (
+        "up to {most}, each once, also as 2x to 8x: {names}",
+        "最多 {most} 个，不可重复，可写成 2x 到 8x：{names}",
+    ),
     "empty": ("nothing", "空"),
 }
