@@ -6,5 +6,5 @@ Standard library and PyYAML only. One walk, one module a step:
 
 from __future__ import annotations
 
-MODEL_VERSION = "2"
+MODEL_VERSION = "3"
 """Version of the formulas and constants: a changed figure needs a new one and a changelog line."""

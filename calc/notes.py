@@ -33,6 +33,7 @@ def notes(
     """All notes that apply, the most important first."""
     several = [result.offer.text for result in results if result.offer.count > 1]
     found = [
+        _uneven(job, results),
         _windows(job),
         _wrapper(job),
         _mixed(job, profile),
@@ -51,6 +52,16 @@ def notes(
         _on_a_gpu(job, results),
     ]
     return tuple(note for note in found if note is not None)
+
+
+def _uneven(job: Job, results: Sequence[OfferResult]) -> Message | None:
+    """Where more clips are trained a step than asked, since GPUs and micro-batches are alike."""
+    more = tuple(
+        Message("uneven_one", {"name": result.offer.text, "clips": result.clips_per_step})
+        for result in results
+        if (result.clips_per_step or 0) > job.batch
+    )
+    return Message("note_uneven", {"batch": job.batch, "more": more}) if more else None
 
 
 def _windows(job: Job) -> Message | None:

@@ -40,11 +40,14 @@ def _offer(result: OfferResult, lang: str) -> dict[str, Any]:
         "fit": result.fit.state,
         "memory_gib": {kind: _plain(getattr(memory, kind), lang) for kind in KINDS},
         "usable_gib": result.usable_gib.mid,
+        "needs_gib": result.needs_gib,
+        "sure_gib": result.sure_gib,
         "parts_gib": dict(memory.parts_gib),
         "phase": memory.phase,
         "max_batch": result.max_batch,
         "micro_batch": result.micro_batch,
         "accumulation": result.accumulation,
+        "clips_per_step": result.clips_per_step,
         "clips_per_s": _plain(result.clips_per_s, lang),
         "needs_clips_per_s": result.needs_clips_per_s,
         "hours": _plain(result.hours, lang),
@@ -93,7 +96,8 @@ def table(answer: Comparison, lang: str = "en") -> str:
 
 
 COLUMNS = (
-    "offer", "fit", "peak", "usable", "max_batch", "runs_as", "speed", "hours", "cost", "basis",
+    "offer", "fit", "peak", "needs", "usable", "max_batch", "runs_as", "speed",
+    "hours", "cost", "basis",
 )  # fmt: skip
 
 
@@ -105,6 +109,7 @@ def _row(answer: Comparison, result: OfferResult, lang: str) -> list[str]:
         result.offer.text,
         render(Message("state_" + result.fit.state), lang),
         _spread(result.memory.allocated, ".1f"),
+        f"{result.needs_gib:.1f} ({result.sure_gib:.1f})",
         f"{result.usable_gib.mid:.1f}",
         str(result.max_batch),
         runs_as,

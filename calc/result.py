@@ -50,10 +50,30 @@ class OfferResult:
         return self.micro_batch is not None
 
     @property
+    def answer(self) -> str:
+        """fits | tight | parts | no: parts where accumulation trains what has no room in one go."""
+        return "parts" if self.fit.state == "no" and self.trains else self.fit.state
+
+    @property
+    def needs_gib(self) -> float:
+        """What PyTorch must have for the share in one go; above usable_gib.mid it does not fit."""
+        return self.memory.cap.mid
+
+    @property
+    def sure_gib(self) -> float:
+        """What it should have to fit for sure; above usable_gib.mid it is tight."""
+        return self.memory.calm.high + self.usable_gib.mid - self.usable_gib.low
+
+    @property
     def used_share(self) -> float | None:
-        """Peak of the share in one go over usable memory; above 1 it does not fit."""
+        """needs_gib over usable memory; above 1 it does not fit in one go."""
         usable = self.usable_gib.mid
-        return self.memory.allocated.mid / usable if usable > 0 else None
+        return self.needs_gib / usable if usable > 0 else None
+
+    @property
+    def clips_per_step(self) -> int | None:
+        """Clips of one optimizer step on all GPUs; over the batch where that does not divide."""
+        return clips_per_step(self.fit, self.offer) or None
 
 
 class Known(Protocol):

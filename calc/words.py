@@ -279,6 +279,13 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     "change_cards": ("take {to}", "换成 {to}"),
     "change_sharding": ("shard with {to}", "用 {to} 分片"),
     # Notes
+    "note_uneven": (
+        "a batch of {batch} cannot be shared out evenly; calculated are {more}",
+        "批大小 {batch} 无法均分；按以下数量计算：{more}",
+    ),
+    "uneven_one": (
+        "{clips} clips a step on {name}", "{name} 每步 {clips} 个片段",
+    ),
     "note_windows": (
         "Windows: the driver spills into system memory instead of failing, so a job that does not "
         "fit seems to run, at about a tenth of the speed",
@@ -388,6 +395,7 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     "column_offer": ("offer", "方案"),
     "column_fit": ("in one go", "一次放下"),
     "column_peak": ("peak GiB", "峰值 GiB"),
+    "column_needs": ("needs (sure)", "需要（稳妥）"),
     "column_usable": ("usable", "可用"),
     "column_max_batch": ("max batch", "最大批大小"),
     "column_runs_as": ("runs as", "训练方式"),

@@ -74,7 +74,7 @@ def memory_chart(parts: Rows, limits: Rows, names: Mapping[str, str], gib: str, 
     """Stacked parts of the peak per offer against what the card has to give.
 
     parts: offer, name, gib, order, label (empty where the bar is too short for one).
-    limits: offer, gib, label. names: part -> name in the visitor's language.
+    limits: offer, gib, peak, needs, label. names: part -> name in the visitor's language.
     """
     spec = _memory(tuple(names), tuple(names.values()), gib, ink)
     return filled(spec, 78 * len(limits) + 40 + 24 * len(names), parts=parts, limits=limits)
@@ -100,7 +100,10 @@ def _memory(keys: Names, names: Names, gib: str, ink: str) -> Spec:
     marks = of("limits").mark_text(dy=-31, fontSize=11, color=INK[ink]).encode(
         offers, alt.X("gib:Q"), alt.Text("label:N")
     )  # fmt: skip
-    return built(160, bars, words, ticks, marks)
+    gaps = of("limits").mark_rule(strokeWidth=2, strokeDash=[3, 2], color=INK[ink]).encode(
+        offers, alt.X("peak:Q"), alt.X2("needs:Q")
+    )  # fmt: skip
+    return built(160, bars, words, gaps, ticks, marks)
 
 
 def timeline_chart(
@@ -108,7 +111,11 @@ def timeline_chart(
 ) -> Spec:
     """Memory through one step. moments: at, gib; phases: name, at, ends; limits: gib, label."""
     spec = _timeline(gib, progress, ink)
-    return filled(spec, moments=moments, phases=phases[:-1], last=phases[-1:], limits=limits)
+    by_height = sorted(limits, key=lambda limit: limit["gib"])  # neighbours have not one corner
+    return filled(
+        spec, moments=moments, phases=phases[:-1], last=phases[-1:], limits=limits,
+        left=by_height[::2], right=by_height[1::2],
+    )  # fmt: skip
 
 
 @lru_cache(KEPT)
@@ -128,10 +135,13 @@ def _timeline(gib: str, progress: str, ink: str) -> Spec:
     )  # fmt: skip
     borders = of("phases").mark_rule(strokeDash=[3, 3], color=INK[ink]).encode(alt.X("ends:Q"))
     lines = of("limits").mark_rule(strokeWidth=2, color=INK[ink]).encode(alt.Y("gib:Q"))
-    labels = of("limits").mark_text(align="left", dx=4, **text).encode(
+    left = of("left").mark_text(align="left", dx=4, **text).encode(
         alt.Y("gib:Q"), alt.Text("label:N"), x=alt.value(0)
     )  # fmt: skip
-    return built(300, area, borders, names, last, lines, labels)
+    right = of("right").mark_text(align="right", dx=-4, **text).encode(
+        alt.Y("gib:Q"), alt.Text("label:N"), x=alt.value("width")
+    )  # fmt: skip
+    return built(300, area, borders, names, last, lines, left, right)
 
 
 def tipping_chart(

@@ -20,10 +20,10 @@ from ui.text import Language, text
 
 CSV_COLUMNS = (
     "offer", "fits", "allocated_gib_low", "allocated_gib", "allocated_gib_high", "reserved_gib",
-    "cap_gib", "calm_gib", "usable_gib", "max_batch", "micro_batch", "accumulation",
-    "clips_per_s_low", "clips_per_s", "clips_per_s_high", "hours_low", "hours", "hours_high",
-    "usd_low", "usd", "usd_high", "kwh", "price_usd", "price_kind", "price_date",
-    "memory_basis", "speed_basis",
+    "needs_gib", "sure_gib", "usable_gib", "max_batch", "micro_batch", "accumulation",
+    "clips_per_step", "clips_per_s_low", "clips_per_s", "clips_per_s_high",
+    "hours_low", "hours", "hours_high", "usd_low", "usd", "usd_high", "kwh",
+    "price_usd", "price_kind", "price_date", "memory_basis", "speed_basis",
 )  # fmt: skip
 
 
@@ -35,12 +35,13 @@ def row(result: OfferResult) -> dict[str, Any]:
         "fits": result.fit.state,
         **_ends("allocated_gib", result.memory.allocated),
         "reserved_gib": result.memory.reserved.mid,
-        "cap_gib": result.memory.cap.mid,
-        "calm_gib": result.memory.calm.mid,
+        "needs_gib": result.needs_gib,
+        "sure_gib": result.sure_gib,
         "usable_gib": result.usable_gib.mid,
         "max_batch": result.max_batch,
         "micro_batch": result.micro_batch,
         "accumulation": result.accumulation,
+        "clips_per_step": result.clips_per_step,
         **_ends("clips_per_s", result.clips_per_s),
         **_ends("hours", result.hours),
         **_ends("usd", result.usd),
@@ -136,7 +137,7 @@ def bench_command(job: Job, result: OfferResult) -> str | None:
 def markdown(comparison: Comparison, link: str, lang: Language) -> str:
     """A summary to paste into an issue: the answer, a table, the link and the command."""
     job = comparison.job
-    head = ("offer", "peak", "max_batch", "speed", "hours", "cost")
+    head = ("offer", "peak", "needs", "max_batch", "speed", "hours", "cost")
     names = [text(f"export.{key}", lang) for key in head]
     lines = [
         f"**{render(comparison.verdict, lang)}**",
@@ -155,8 +156,9 @@ def markdown(comparison: Comparison, link: str, lang: Language) -> str:
 
 def _cells(result: OfferResult, job: Job, lang: Language) -> list[str]:
     return [
-        f"{result.offer.text}: {text(f'common.{result.fit.state}', lang)}",
-        f"{figures.gib_range(result.memory.allocated)} / {figures.gib(result.usable_gib.mid)}",
+        f"{result.offer.text}: {text(f'common.{result.answer}', lang)}",
+        figures.gib_range(result.memory.allocated),
+        f"{figures.gib(result.needs_gib)} / {figures.gib(result.usable_gib.mid)}",
         str(result.max_batch),
         figures.speed(result.clips_per_s),
         figures.hours(result.hours),

@@ -10,9 +10,10 @@ from ui.text import say, t
 ICONS = {
     "fits": ":material/check_circle:",
     "tight": ":material/warning:",
+    "parts": ":material/splitscreen:",
     "no": ":material/cancel:",
 }
-COLOURS = {"fits": "green", "tight": "orange", "no": "red"}
+COLOURS = {"fits": "green", "tight": "orange", "parts": "blue", "no": "red"}
 
 
 def as_markdown(text: str) -> str:
@@ -24,9 +25,9 @@ def as_markdown(text: str) -> str:
     return text.replace("$", "\\$")
 
 
-def state_badge(state: str) -> str:
-    """fits | tight | no as a coloured badge with a sign and the word."""
-    return f":{COLOURS[state]}-badge[{ICONS[state]} {t(f'common.{state}')}]"
+def badge(answer: str) -> str:
+    """fits | tight | parts | no as a coloured badge with a sign and the word."""
+    return f":{COLOURS[answer]}-badge[{ICONS[answer]} {t(f'common.{answer}')}]"
 
 
 def gib(value: float) -> str:

@@ -33,7 +33,7 @@ def part_names(results: Sequence[OfferResult]) -> dict[str, str]:
 def parts(results: Sequence[OfferResult]) -> Rows:
     """One row for each offer and part of its peak."""
     names = part_names(results)
-    widest = max(max(result.memory.allocated.mid, result.usable_gib.mid) for result in results)
+    widest = max(max(result.needs_gib, result.usable_gib.mid) for result in results)
     return [
         {
             "offer": result.offer.text,
@@ -46,6 +46,28 @@ def parts(results: Sequence[OfferResult]) -> Rows:
         for order, (part, name) in enumerate(names.items())
         if result.memory.parts_gib.get(part)
     ]
+
+
+def needs(result: OfferResult) -> str:
+    """What decides whether an offer fits: what it needs, and what it has."""
+    return t(
+        "calculator.needs_value", needs=figures.gib(result.needs_gib),
+        sure=figures.gib(result.sure_gib), usable=figures.gib(result.usable_gib.mid),
+    )  # fmt: skip
+
+
+def needed(results: Sequence[OfferResult]) -> Rows:
+    """What each offer has to give, beside what it needs: more than the parts of its peak."""
+    return [
+        {
+            **limit,
+            "peak": result.memory.allocated.mid,
+            "needs": result.needs_gib,
+            "label": t("calculator.needs_short", needs=figures.gib(result.needs_gib),
+                       usable=figures.gib(result.usable_gib.mid)),
+        }
+        for limit, result in zip(limits(results), results, strict=True)
+    ]  # fmt: skip
 
 
 def limits(results: Sequence[OfferResult]) -> Rows:
@@ -77,6 +99,7 @@ def _memory_one(result: OfferResult) -> str:
         "calculator.memory_alt_one",
         offer=result.offer.text,
         peak=figures.gib(result.memory.allocated.mid),
+        needs=figures.gib(result.needs_gib),
         usable=figures.gib(result.usable_gib.mid),
         part=t(f"calculator.part_{largest}"),
     )

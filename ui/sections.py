@@ -109,7 +109,7 @@ def card_results(comparison: Comparison) -> None:
 
 def card_result(result: OfferResult, job: Job) -> None:
     """One offer: does it fit, what does it cost, how long does it take, and on what grounds."""
-    st.markdown(f"**{result.offer.text}** {figures.state_badge(result.fit.state)}")
+    st.markdown(f"**{result.offer.text}** {figures.badge(result.answer)}")
     with st.container(horizontal=True):
         st.metric(
             t("calculator.cost"), figures.cost(result.usd, job),
@@ -120,8 +120,8 @@ def card_result(result: OfferResult, job: Job) -> None:
             delta=figures.hours_ends(result.hours) or None, delta_color="off", delta_arrow="off",
         )  # fmt: skip
     lines = {
-        "peak": t("calculator.peak_value", peak=figures.gib_range(result.memory.allocated),
-                  usable=figures.gib(result.usable_gib.mid)),
+        "peak": figures.gib_range(result.memory.allocated),
+        "needs": rows.needs(result),
         "max_batch": str(result.max_batch),
         "trains": trains(result),
         "speed": figures.speed(result.clips_per_s),
@@ -130,10 +130,7 @@ def card_result(result: OfferResult, job: Job) -> None:
         "basis": t("calculator.basis_value", memory=figures.basis(result.basis["memory"]),
                    speed=figures.basis(result.basis["speed"])),
     }  # fmt: skip
-    help_text = t(
-        "calculator.peak_help", reserved=figures.gib(result.memory.reserved.mid),
-        cap=figures.gib(result.memory.cap.mid), calm=figures.gib(result.memory.calm.mid),
-    )  # fmt: skip
+    help_text = t("calculator.peak_help", reserved=figures.gib(result.memory.reserved.mid))
     st.markdown(
         figures.as_markdown(
             "  \n".join(f"{t(f'calculator.{key}')}: {value}" for key, value in lines.items())
@@ -178,7 +175,7 @@ def memory_figure(results: Sequence[OfferResult]) -> None:
     head("memory", t("calculator.memory_caption"))
     st.vega_lite_chart(
         charts.memory_chart(
-            rows.parts(results), rows.limits(results), rows.part_names(results),
+            rows.parts(results), rows.needed(results), rows.part_names(results),
             t("calculator.gib_axis"), ink(),
         ),
         key="chart_memory", alt=rows.memory_alt(results),

@@ -89,9 +89,9 @@ def _row(result: OfferResult, job: Job) -> dict[str, Any]:
     price = result.price
     return {
         "card": result.offer.text,
-        "state": t(f"common.{result.fit.state}"),
+        "state": t(f"common.{result.answer}"),
         "used": None if result.used_share is None else 100 * result.used_share,
-        "peak": result.memory.allocated.mid,
+        "needs": result.needs_gib,
         "usable": result.usable_gib.mid,
         "max_batch": result.max_batch,
         "speed": result.clips_per_s and result.clips_per_s.mid,
@@ -130,7 +130,7 @@ def _columns(job: Job, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             min_value=0,
             max_value=100,
         ),
-        "peak": number(t("cards.peak"), format="%.1f"),
+        "needs": number(t("cards.needs"), format="%.1f"),
         "usable": number(t("cards.usable"), format="%.1f"),
         "max_batch": number(t("cards.max_batch"), format="%d"),
         "speed": number(t("cards.speed"), format=forms["speed"]),

@@ -15,8 +15,9 @@ DATA = Example()
 MODIFIED = "RTX 4090 48GB (modified)"
 KEYS = {"model_version", "data_version", "job", "verdict", "rules", "offers", "advice", "notes"}
 OFFER_KEYS = {
-    "card", "count", "fit", "memory_gib", "usable_gib", "parts_gib", "max_batch", "micro_batch",
-    "accumulation", "clips_per_s", "hours", "usd", "basis",
+    "card", "count", "fit", "memory_gib", "usable_gib", "needs_gib", "sure_gib", "parts_gib",
+    "max_batch", "micro_batch", "accumulation", "clips_per_step", "clips_per_s",
+    "hours", "usd", "basis",
 }  # fmt: skip
 
 

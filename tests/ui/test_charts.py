@@ -56,7 +56,7 @@ def test_colours_are_told_apart_by_more_than_colour() -> None:
 
 
 def _charts() -> dict[str, charts.Spec]:
-    limits = [{"offer": "A", "gib": 23.0, "label": "23 GiB"}]
+    limits = [{"offer": "A", "gib": 23.0, "label": "23 GiB", "peak": 20.0, "needs": 21.0}] * 2
     parts = [{"offer": "A", "name": "Weights", "gib": 1.0, "order": 0, "label": ""}]
     phases = [
         {"name": "forward", "at": 0, "ends": 0.3},

@@ -7,13 +7,21 @@ TEXTS: dict[str, tuple[str, str]] = {
     "cost": ("Cost of the run", "训练总成本"),
     "hours": ("Time", "用时"),
     "peak": ("Peak memory", "显存峰值"),
-    "peak_value": ("{peak} of {usable} usable", "{peak}，可用 {usable}"),
+    "needs": ("Memory needed", "所需显存"),
+    "needs_value": (
+        "{needs}, {sure} to be sure; usable: {usable}",
+        "{needs}，稳妥需 {sure}；可用 {usable}",
+    ),
+    "needs_short": ("needs {needs}, {usable} usable", "需要 {needs}，可用 {usable}"),
     "peak_help": (
         "Peak of live tensors on one GPU (torch.cuda.max_memory_allocated), with the range that "
         "should hold nine times in ten. nvidia-smi shows more: about {reserved} and the CUDA "
-        "context. It needs at least {cap}, and {calm} to run without allocator retries.",
+        "context. Memory needed decides what fits: the least with which PyTorch's allocator gets by, "
+        "since it cannot use every gap. To be sure: at the upper end of the range, without retries, "
+        "and with the headroom that a real card lacked.",
         "单卡张量占用峰值（torch.cuda.max_memory_allocated），括号内为约九成把握的范围。nvidia-smi 显示得更多："
-        "约 {reserved} 再加 CUDA 上下文。至少需要 {cap}；不触发分配器重试需要 {calm}。",
+        "约 {reserved} 再加 CUDA 上下文。放不放得下看“所需显存”：PyTorch 分配器用不尽所有空隙，这是它能运行的最小值；"
+        "“稳妥”取范围上限、不触发重试，并留出真实显卡上缺少的余量。",
     ),
     "max_batch": ("Largest batch per GPU", "单卡最大批大小"),
     "trains": ("Trains as", "训练方式"),
@@ -54,16 +62,17 @@ TEXTS: dict[str, tuple[str, str]] = {
     # charts
     "memory_title": ("Where the memory goes", "显存用在哪里"),
     "memory_caption": (
-        "Parts of the peak on one GPU; the vertical line is what the card has to give.",
-        "单卡峰值的组成；竖线为该卡可用显存。",
+        "Parts of the peak on one GPU. The dashed line goes on to what the allocator needs, the "
+        "vertical one is what the card has to give.",
+        "单卡峰值的组成。虚线延伸到分配器所需的显存，竖线为该卡可用显存。",
     ),
     "memory_alt": (
         "Stacked bars: {summary}.",
         "堆叠条形图：{summary}。",
     ),
     "memory_alt_one": (
-        "{offer} needs {peak} of {usable}, mostly {part}",
-        "{offer} 需要 {peak}，可用 {usable}，以{part}为主",
+        "{offer} needs {needs} of {usable} for a peak of {peak}, mostly {part}",
+        "{offer} 需要 {needs}（可用 {usable}），峰值 {peak}，以{part}为主",
     ),
     "usable": ("{gib} usable", "可用 {gib}"),
     "gib_axis": ("GiB", "GiB"),

@@ -21,10 +21,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "state": ("Fits", "能否放下"),
     "used": ("Memory used", "显存占用"),
     "used_help": (
-        "Peak of the batch in one go over usable memory; more than 100 % does not fit.",
-        "一次放下该批时的峰值占可用显存的比例，超过 100 % 即放不下。",
+        "What the batch needs in one go over usable memory; more than 100 % does not fit.",
+        "一次放下该批所需显存占可用显存的比例，超过 100 % 即一次放不下。",
     ),
-    "peak": ("Peak, GiB", "峰值 GiB"),
+    "needs": ("Needs, GiB", "需要 GiB"),
     "usable": ("Usable, GiB", "可用 GiB"),
     "max_batch": ("Largest batch", "最大批大小"),
     "speed": ("Clips/s", "片段/秒"),

@@ -16,6 +16,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "semicolon": ("; ", "；"),
     "fits": ("fits", "放得下"),
     "tight": ("tight", "勉强"),
+    "parts": ("not in one go", "需梯度累积"),
     "no": ("does not fit", "放不下"),
     "unknown": ("not measured", "未测量"),
     "measured": ("measured", "实测"),

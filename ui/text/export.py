@@ -4,7 +4,8 @@ from __future__ import annotations
 
 TEXTS: dict[str, tuple[str, str]] = {
     "offer": ("Offer", "方案"),
-    "peak": ("Peak memory / usable", "显存峰值 / 可用"),
+    "peak": ("Peak memory", "显存峰值"),
+    "needs": ("Needed / usable", "所需 / 可用"),
     "max_batch": ("Largest batch per GPU", "单卡最大批大小"),
     "speed": ("Speed", "速度"),
     "hours": ("Time", "用时"),
