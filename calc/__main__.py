@@ -14,7 +14,7 @@ from calc.compare import Comparison, compare
 from calc.job import FIELDS, Field, Job
 from calc.measurements import load
 from calc.report import as_json, table
-from calc.words import LANGUAGES
+from calc.words import LANGUAGES, Refused, render
 
 USAGE = "compare or accuracy, as in python -m calc compare --help"
 
@@ -47,6 +47,9 @@ def _compare(arguments: Sequence[str]) -> int:
     parsed = parser().parse_args(arguments)
     try:
         answer = compare(job_of(parsed), load())
+    except Refused as refused:
+        print(render(refused.message, parsed.lang), file=sys.stderr)
+        return 2
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2

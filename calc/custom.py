@@ -147,7 +147,7 @@ def profile(job: Job) -> ModelProfile:
     width = {"fp32": 4, "amp": 4, "bf16-pure": 2}
     return ModelProfile(
         model="custom",
-        title=f"custom transformer ({shape.depth} x {shape.width})",
+        title=f"Transformer ({shape.depth} x {shape.width})",
         family="timesformer" if shape.pattern == "divided" else "vit",
         source="closed form",
         attention=("sdpa", "eager"),
@@ -177,7 +177,8 @@ def shape_of(job: Job) -> Shape:
 
 def _must_divide(name: str, whole: int, by: str, part: int) -> None:
     if whole % part:
-        found = {"name": name, "whole": whole, "by": by, "part": part}
+        names = {"name": Message("input_" + name), "by": Message("input_" + by)}
+        found = {**names, "whole": whole, "part": part}
         raise Refused(Message("must_divide", {**found, "next": whole - whole % part or part}))
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import log2
 
 from calc.job import Job
-from calc.words import Message, Refused
+from calc.words import Message, Refused, inputs
 
 PRECISION_KEY = {
     "fp32": "fp32", "tf32": "fp32", "fp16": "amp", "bf16": "amp", "bf16-pure": "bf16-pure",
@@ -153,7 +154,20 @@ class ModelProfile:
 
 
 class NotTraced(Refused):
-    """The job asks for a setting that was not traced; `message` says what was."""
+    """The job asks for a setting that was not traced. What to say is worked out when asked for."""
+
+    def __init__(self, job: Job, profile: ModelProfile) -> None:
+        ValueError.__init__(self, job, profile)
+
+    @property
+    def message(self) -> Message:
+        """What is missing, and what was traced."""
+        return _not_traced(*self.args)
+
+    @property
+    def nearest(self) -> tuple[Mapping[str, object], ...]:
+        """At most three changes of inputs that lead to what was traced, the smallest first."""
+        return nearest(*self.args)
 
 
 def attention(job: Job, profile: ModelProfile) -> str:
@@ -161,17 +175,21 @@ def attention(job: Job, profile: ModelProfile) -> str:
     return job.attention if job.attention in profile.attention else profile.attention[0]
 
 
-def setting(job: Job, profile: ModelProfile) -> Setting:
-    """The traced setting a job asks for; NotTraced where there is none."""
-    wanted = Setting(
+def _wanted(job: Job, profile: ModelProfile) -> Setting:
+    return Setting(
         job.frames, job.size, PRECISION_KEY[job.precision],
         job.checkpointing, attention(job, profile), job.trainable,
     )  # fmt: skip
+
+
+def setting(job: Job, profile: ModelProfile) -> Setting:
+    """The traced setting a job asks for; NotTraced where there is none."""
+    wanted = _wanted(job, profile)
     if job.precision == "bf16":
         own = dataclasses.replace(wanted, precision=BF16_KEY)
         wanted = own if own in profile.points else wanted
     if wanted not in profile.points:
-        raise NotTraced(_not_traced(job, profile, wanted))
+        raise NotTraced(job, profile)
     return wanted
 
 
@@ -180,19 +198,47 @@ def point(job: Job, profile: ModelProfile) -> Point:
     return profile.points[setting(job, profile)]
 
 
-def _not_traced(job: Job, profile: ModelProfile, wanted: Setting) -> Message:
-    """What is missing, and the nearest things that were traced."""
+INPUT_OF = {"fp32": "fp32", "amp": "fp16", BF16_KEY: "bf16", "bf16-pure": "bf16-pure"}
+"""A precision to ask for, so that a traced one is taken."""
+
+NEAREST = 3
+
+
+def nearest(job: Job, profile: ModelProfile) -> tuple[Mapping[str, object], ...]:
+    """At most three changes of a job's inputs that lead to a traced setting.
+
+    None does more than another that does; those of the fewest inputs come first, then those of
+    the smallest steps in frames and size.
+    """
+    wanted = _wanted(job, profile)
+    found = {tuple(_changes(job, wanted, at).items()): _steps(wanted, at) for at in profile.points}
+    least = [one for one in found if not any(set(other) < set(one) for other in found)]
+    ordered = sorted(least, key=lambda changes: (len(changes), found[changes], str(changes)))
+    return tuple(dict(changes) for changes in ordered[:NEAREST])
+
+
+def _changes(job: Job, wanted: Setting, at: Setting) -> dict[str, object]:
+    """The inputs that lead from what is wanted to a traced setting."""
+    keys = ("frames", "size", "checkpointing", "attention", "trainable")
+    asked = {key: getattr(at, key) for key in keys if getattr(at, key) != getattr(wanted, key)}
+    if at.precision == wanted.precision or INPUT_OF[at.precision] == job.precision:
+        return asked
+    return {**asked, "precision": INPUT_OF[at.precision]}
+
+
+def _steps(wanted: Setting, at: Setting) -> float:
+    """How far frames and size are from what is wanted, in doublings."""
+    return abs(log2(at.frames / wanted.frames)) + abs(log2(at.size / wanted.size))
+
+
+def _not_traced(job: Job, profile: ModelProfile) -> Message:
+    """What is missing: the shape, named with all that were traced, or a combination of inputs."""
+    asked = {"model": profile.title, "frames": job.frames, "size": job.size}
     shapes = sorted({(at.frames, at.size) for at in profile.points})
     if (job.frames, job.size) not in shapes:
         names = tuple(f"{frames} x {size}" for frames, size in shapes)
-        asked = {"model": profile.title, "frames": job.frames, "size": job.size, "shapes": names}
-        return Message("not_traced_shape", asked)
-    same = [at for at in profile.points if (at.frames, at.size) == (job.frames, job.size)]
-    ways = tuple(sorted({_way(at) for at in same}))
-    params = {"model": profile.title, "frames": job.frames, "size": job.size, "way": _way(wanted)}
-    return Message("not_traced_way", {**params, "ways": ways})
-
-
-def _way(at: Setting) -> str:
-    """Everything of a setting but its shape, in the words of the inputs."""
-    return f"{at.precision}/{at.checkpointing}/{at.attention}/{at.trainable}"
+        return Message("not_traced_shape", {**asked, "shapes": names})
+    options = nearest(job, profile)
+    keys = dict.fromkeys(key for changes in options for key in changes)
+    way = inputs({key: getattr(job, key) for key in keys})
+    return Message("not_traced_way", {**asked, "way": way, "ways": tuple(map(inputs, options))})

@@ -35,8 +35,16 @@ class Refused(ValueError):
     """An input that is not possible; `message` says what is wrong with it, in either language."""
 
     def __init__(self, message: Message) -> None:
-        super().__init__(str(message))
-        self.message = message
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        return str(self.message)
+
+    @property
+    def message(self) -> Message:
+        """What is wrong."""
+        found: Message = self.args[0]
+        return found
 
 
 def render(message: Message, lang: str = "en") -> str:
@@ -81,6 +89,20 @@ def clips(number: int | None) -> Message:
     return Message("unit_clip" if number == 1 else "unit_clips", {"n": number})
 
 
+def inputs(values: Mapping[str, object]) -> Message:
+    """Inputs with their values.
+
+    >>> render(inputs({"size": 160, "precision": "fp16"}))
+    'size 160 + precision fp16'
+    """
+    named = [Message("input", {"name": Message("input_" + key), "value": value})
+             for key, value in values.items()]  # fmt: skip
+    first, *more = named
+    for each in more:
+        first = Message("input_and", {"first": first, "second": each})
+    return first
+
+
 def money(usd: float, currency: str = "USD", cny_per_usd: float = 7.1) -> str:
     """An amount with its sign, in the job's currency; the same in both languages.
 
@@ -109,7 +131,7 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     ),
     "must_divide": (
         "{name} is {whole} and {by} {part}; {name} must be a multiple of {by}, as {next}",
-        "{name} 为 {whole}，{by} 为 {part}；{name} 必须是 {by} 的整数倍，例如 {next}",
+        "{name}为 {whole}，{by}为 {part}；{name}必须是{by}的整数倍，例如 {next}",
     ),
     # What was not traced
     "not_traced_shape": (
@@ -118,11 +140,23 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
         "没有 {model} 在 {frames} 帧、{size} 像素下的追踪数据；可选的帧数 x 边长有 {shapes}",
     ),
     "not_traced_way": (
-        "{model} at {frames} frames of {size} px was not traced as {way} "
-        "(precision/checkpointing/attention/trainable); choose from {ways}",
-        "{model} 在 {frames} 帧、{size} 像素下没有按 {way} 追踪过"
-        "（精度/激活检查点/注意力/训练范围）；可选 {ways}",
+        "{model} at {frames} frames of {size} px was not traced with {way}; "
+        "nearest to it were traced: {ways}",
+        "{model} 在 {frames} 帧、{size} 像素下没有 {way} 的追踪数据；相近且已追踪的有：{ways}",
     ),
+    # Inputs by name
+    "input": ("{name} {value}", "{name} {value}"),
+    "input_and": ("{first} + {second}", "{first} + {second}"),
+    "input_frames": ("frames", "帧数"),
+    "input_size": ("size", "边长"),
+    "input_precision": ("precision", "精度"),
+    "input_checkpointing": ("checkpointing", "激活检查点"),
+    "input_attention": ("attention", "注意力"),
+    "input_trainable": ("trainable", "训练范围"),
+    "input_patch": ("patch", "图块边长"),
+    "input_tubelet": ("tubelet", "每 token 帧数"),
+    "input_width": ("width", "宽度"),
+    "input_heads": ("heads", "头数"),
     # Verdict
     "verdict": ("{fit}; {money}.", "{fit}；{money}。"),
     "verdict_but": ("{fit}; {money}; {rule}.", "{fit}；{money}；{rule}。"),

@@ -17,10 +17,8 @@ import streamlit as st
 
 from calc.card import parse_offer, slug
 from calc.job import FIELD, FIELDS, Field, Job
-from calc.profile import NotTraced
-from calc.words import Refused
 from ui.data import card_names, model_names, price_hint
-from ui.text import LANGUAGES, Language, browser_language, language, say, t, text, use_language
+from ui.text import LANGUAGES, Language, browser_language, language, t, text, use_language
 
 HOURLY, BUY = "usd_h_", "usd_buy_"
 """Beginnings of the inputs for a card's own price; the card's slug follows."""
@@ -274,15 +272,6 @@ def job(cards: tuple[str, ...] | None = None) -> Job:
     values["cards"] = cards or tuple(values["cards"])
     values |= {key: _entered_prices(key) for key in ("prices", "buy_prices")}
     return Job(**values)
-
-
-def refusal(error: ValueError) -> str:
-    """Why there is no answer to these inputs, in the visitor's language."""
-    if isinstance(error, NotTraced):
-        return say(error.message)
-    if isinstance(error, Refused):
-        return t("inputs.bad_job", problem=say(error.message))
-    return t("inputs.bad_job", problem=error) if value("cards") else t("inputs.no_cards")
 
 
 def view(key: str) -> Any:

@@ -14,7 +14,7 @@ from calc.job import Job
 from calc.memory import timeline
 from calc.profile import NotTraced
 from calc.sweep import batch_sweep, batches, tipping_map
-from ui import charts, export, figures, inputs, layout, presets, rows, share
+from ui import charts, export, figures, inputs, layout, presets, refusal, rows, share
 from ui.data import data
 from ui.text import language, say, t, use_language
 
@@ -32,8 +32,7 @@ def answered() -> Comparison | ValueError:
     try:
         return compare(inputs.job(), data())
     except ValueError as error:
-        icon = "search_off" if isinstance(error, NotTraced) else "error"
-        st.error(inputs.refusal(error), icon=f":material/{icon}:")
+        refusal.show(error)
         return error
 
 

@@ -14,7 +14,7 @@ from calc import repository
 from calc.compare import OfferResult, evaluate_all, offers, profile_of
 from calc.cost import in_currency
 from calc.job import Job
-from ui import export, inputs
+from ui import export, inputs, refusal
 from ui.data import card_names, data
 from ui.figures import basis
 from ui.text import t
@@ -29,7 +29,7 @@ def job_of_all(count: int) -> Job | None:
     try:
         return inputs.job(cards=offers)
     except ValueError as error:
-        st.error(inputs.refusal(error), icon=":material/error:")
+        refusal.show(error)
         return None
 
 
@@ -40,7 +40,7 @@ def show(job: Job, intro: DeltaGenerator) -> None:
         profile = profile_of(job, measured)
         found = evaluate_all(job, profile, offers(job, measured.cards), measured)
     except ValueError as error:
-        st.error(inputs.refusal(error), icon=":material/search_off:")
+        refusal.show(error)
         return
     kept = sorted((result for result in found if _wanted(result, job)), key=_cost_order)
     intro.markdown(_summary(kept))

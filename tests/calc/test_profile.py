@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from calc.job import Job
-from calc.profile import NotTraced, attention, point, setting
+from calc.profile import NotTraced, attention, nearest, point, setting
 from calc.words import render
 from tests.calc.samples import profile
 
@@ -30,5 +30,33 @@ def test_a_shape_that_was_not_traced_names_those_that_were() -> None:
 
 
 def test_a_way_that_was_not_traced_names_those_that_were() -> None:
-    with pytest.raises(NotTraced, match=r"amp/wrapper/sdpa/full .* amp/block/sdpa/full"):
+    told = r"with checkpointing wrapper; .*: checkpointing block, checkpointing none$"
+    with pytest.raises(NotTraced, match=told):
         point(Job(checkpointing="wrapper"), profile())
+
+
+def test_a_way_is_named_in_the_words_of_the_inputs() -> None:
+    with pytest.raises(NotTraced) as raised:
+        point(Job(checkpointing="wrapper", precision="bf16"), profile())
+    assert "amp" not in str(raised.value)
+    assert "激活检查点 wrapper" in render(raised.value.message, "zh")
+
+
+@pytest.mark.parametrize(
+    "job",
+    [Job(frames=8), Job(frames=96, size=448), Job(checkpointing="wrapper", precision="bf16"),
+     Job(model="custom", trainable="head", checkpointing="block", frames=64, precision="tf32")],
+)  # fmt: skip
+def test_the_nearest_settings_were_traced(job: Job) -> None:
+    changes = nearest(job, profile())
+    assert 1 <= len(changes) <= 3
+    for change in changes:
+        assert point(job.replace(**change), profile())
+    assert not any(
+        one.items() < other.items() for one in changes for other in changes
+    )  # fmt: skip
+
+
+def test_the_nearest_frames_come_first() -> None:
+    assert nearest(Job(frames=64), profile())[0] == {"frames": 32}
+    assert nearest(Job(frames=8), profile())[0] == {"frames": 16}

@@ -16,7 +16,7 @@ SOURCES = [
     for path in sorted((ROOT / folder).glob("*.py"))
     if path.name not in ("words.py", "problem_words.py")
 ]
-PREFIXES = ("change_", "column_", "state_", "basis_")
+PREFIXES = ("input_", "change_", "column_", "state_", "basis_")
 """Beginnings of keys whose ends are words of the inputs."""
 SUFFIX = "_hard"
 

@@ -151,6 +151,19 @@ def test_a_setting_that_was_not_traced_says_what_was() -> None:
     assert app.error[0].value == str(error.value)
 
 
+@pytest.mark.parametrize("page", [None, "cards"])
+@pytest.mark.parametrize("link", ["frames=96", "precision=fp32&checkpointing=wrapper&lang=zh"])
+def test_a_setting_that_was_not_traced_links_to_the_nearest(link: str, page: str | None) -> None:
+    app = opened(f"{link}&cards=L4+24GB", page)
+    line = next(text.value for text in app.markdown if "](?" in text.value)
+    links = re.findall(r"\]\(\?([^)]*)\)", line)
+    assert len(links) == 3
+    for query in links:
+        answer = opened(query, page)
+        assert not answer.error and not answer.warning
+        assert answer.session_state["model"] == "video-swin-t"
+
+
 def test_something_that_does_not_fit_comes_with_advice() -> None:
     app = opened("model=video-swin-b&batch=16&precision=fp32&cards=RTX+4090+24GB&micro_batch=16")
     assert any(CATALOGUE["calculator.advice_title"][0] in text.value for text in app.markdown)
@@ -207,7 +220,7 @@ def test_what_does_not_go_together_is_said_in_both_languages() -> None:
     asked = "model=custom&frames=16&width=770"
     english, chinese = opened(f"{asked}&lang=en"), opened(f"{asked}&lang=zh")
     assert "width must be a multiple of heads, as 768" in english.error[0].value
-    assert "width 必须是 heads 的整数倍，例如 768" in chinese.error[0].value
+    assert "宽度必须是头数的整数倍，例如 768" in chinese.error[0].value
     assert "multiple" not in chinese.error[0].value
 
 

@@ -205,6 +205,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "没有选择显卡；请在“要比较的显卡”中至少选一块。",
     ),
     "bad_job": ("These inputs do not go together: {problem}", "输入不成立：{problem}"),
+    "nearest": ("Open the nearest that was traced: {links}", "打开相近且已追踪的设置：{links}"),
     "link_problems": (
         "Not everything in this link could be used:",
         "链接中的以下内容无法使用：",
