@@ -235,8 +235,17 @@ def describe(points: Sequence[Point]) -> list[str]:
     parts = files(points)
     lines = [f"{part[0].model} {part[0].precision}: {_list_words(part)}" for part in parts]
     low, high = (math.ceil(len(points) * seconds / 60) for seconds in POINT_S)
-    total = f"{len(points)} points into {len(parts)} files, about {low} to {high} min"
+    time = f"about {low} min" if low == high else f"about {low} to {high} min"
+    total = f"{_counted(points, 'point')} into {_counted(parts, 'file')}, {time}"
     return [*lines, total]
+
+
+def _counted(items: Sequence[object], name: str) -> str:
+    """
+    >>> _counted([1], "point"), _counted([], "file")
+    ('1 point', '0 files')
+    """
+    return f"{len(items)} {name}" if len(items) == 1 else f"{len(items)} {name}s"
 
 
 def _list_words(part: Sequence[Point]) -> str:

@@ -21,6 +21,9 @@ from calc.profile import PRECISION_KEY, ModelProfile, NotTraced, attention
 from calc.result import OfferResult
 from calc.words import Message, clips
 
+SAME_MEMORY = 0.005
+"""Half a percent is no difference in memory."""
+
 NOTHING: Mapping[str, Price] = MappingProxyType({})
 
 
@@ -83,8 +86,9 @@ def _mixed(job: Job, profile: ModelProfile) -> Message | None:
         )
     except NotTraced:
         return None
-    more = {"share": abs(1 - mixed / single), "batch": clips(job.batch)}
-    return Message("note_mixed_saves" if mixed <= single else "note_mixed_costs", more)
+    share = abs(1 - mixed / single)
+    word = "same" if share < SAME_MEMORY else "saves" if mixed < single else "costs"
+    return Message(f"note_mixed_{word}", {"share": share, "batch": clips(job.batch)})
 
 
 def _attention(job: Job, profile: ModelProfile) -> Message | None:
@@ -145,6 +149,8 @@ def _break_even(job: Job, results: Sequence[OfferResult]) -> Iterator[Message]:
         return
     timed = [result for result in results if result.hours is not None]
     for other in timed[1:]:
+        if other.offer.card == timed[0].offer.card:
+            continue  # GPUs of one price
         assert timed[0].hours and other.hours
         pairs = ((timed[0].offer, timed[0].hours), (other.offer, other.hours))
         cards = ratio_factor(timed[0].offer.card, other.offer.card, job.precision)

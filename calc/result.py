@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -109,6 +109,11 @@ def judged(
 def clips_per_step(found: Fit, offer: Offer) -> int:
     """Clips of one optimizer step: the batch, or more where micro-batches do not divide it."""
     return (found.micro_batch or 0) * (found.accumulation or 0) * offer.count
+
+
+def shortest_h(results: Iterable[OfferResult]) -> float | None:
+    """The shortest training time of all offers, in whose unit all of them are told."""
+    return min((result.hours.mid for result in results if result.hours), default=None)
 
 
 def _step(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from calc.job import Job
-from calc.result import OfferResult
+from calc.result import OfferResult, shortest_h
 from calc.words import Message, clips, hours, money
 
 BATCH_SHARE = 1 / 3
@@ -50,7 +50,7 @@ def rules(job: Job, results: Sequence[OfferResult]) -> tuple[Rule, ...]:
     if found is None:
         return ()
     large, small = found
-    checks = (_batch(large, small), _time(large, small), _nvlink(large, small))
+    checks = (_batch(large, small), _time(large, small, shortest_h(results)), _nvlink(large, small))
     return tuple(
         _with_money(job, number, large, small, *check) for number, check in enumerate(checks, 1)
     )
@@ -89,13 +89,15 @@ def _batch(large: OfferResult, small: OfferResult) -> tuple[bool | None, Message
     return holds, Message("rule_batch_unknown" if holds is None else "rule_batch", names)
 
 
-def _time(large: OfferResult, small: OfferResult) -> tuple[bool | None, Message]:
+def _time(
+    large: OfferResult, small: OfferResult, beside_h: float | None
+) -> tuple[bool | None, Message]:
     """Rule 2: hours on the smaller card, and the share of them the larger saves."""
     names: dict[str, object] = {"small": small.offer.text, "large": large.offer.text}
     if small.hours is None or large.hours is None:
         return None, Message("rule_time_unknown", names)
     saved = 1 - large.hours.mid / small.hours.mid
-    names |= {"hours": hours(small.hours.mid), "saved": saved}
+    names |= {"hours": hours(small.hours.mid, beside_h), "saved": saved}
     holds = small.hours.mid > LONG_H and saved >= TIME_SAVED
     return holds, Message("rule_time" if saved >= 0 else "rule_time_slower", names)
 

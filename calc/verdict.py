@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from calc.attainable import ratio_factor
 from calc.cost import break_even_ratio, break_even_usd
 from calc.job import Job
-from calc.result import OfferResult
+from calc.result import OfferResult, shortest_h
 from calc.rules import Rule
 from calc.words import Message, clips, hours, money, render
 
@@ -115,14 +115,13 @@ def _winner(job: Job, best: OfferResult, training: Sequence[OfferResult]) -> Mes
         "less": 1 - best.usd.mid / other.usd.mid if other.usd.mid else 0.0,
     }  # fmt: skip
     sure = "money_" if _is_sure(job, best, other) else "money_likely_"
-    when, times = _times(best.hours.mid, other.hours.mid)
+    when, times = _times(best.hours.mid, other.hours.mid, shortest_h(training))
     return Message(sure + when, params | times)
 
 
-def _times(best_h: float, other_h: float) -> tuple[str, dict[str, object]]:
-    """Whether the best is sooner, later or the same as far as is shown; both in one unit."""
-    longer = max(best_h, other_h)
-    times = hours(best_h, longer), hours(other_h, longer)
+def _times(best_h: float, other_h: float, beside_h: float | None) -> tuple[str, dict[str, object]]:
+    """Whether the best is sooner, later or the same as far as is shown; in the unit of beside_h."""
+    times = hours(best_h, beside_h), hours(other_h, beside_h)
     same = render(times[0]) == render(times[1])
     when = "same" if same else "sooner" if best_h < other_h else "later"
     return when, {"hours": times[0], "other_hours": times[1]}

@@ -116,9 +116,9 @@ def money(usd: float, currency: str = "USD", cny_per_usd: float = 7.1) -> str:
 TEMPLATES: Mapping[str, tuple[str, str]] = {
     **PROBLEMS,
     # Units
-    "unit_minutes": ("{n:.0f} min", "{n:.0f} 分钟"),
-    "unit_hours": ("{n:.1f} h", "{n:.1f} 小时"),
-    "unit_days": ("{n:.1f} days", "{n:.1f} 天"),
+    "unit_minutes": ("{n:,.0f} min", "{n:,.0f} 分钟"),
+    "unit_hours": ("{n:,.1f} h", "{n:,.1f} 小时"),
+    "unit_days": ("{n:,.1f} days", "{n:,.1f} 天"),
     "unit_clip": ("{n} clip", "{n} 个片段"),
     "unit_clips": ("{n} clips", "{n} 个片段"),
     # What is not possible
@@ -333,6 +333,10 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     "note_mixed_saves": (
         "mixed precision needs {share:.0%} less memory than fp32 for this model at {batch}",
         "这个模型在 {batch}时，混合精度比 fp32 少用 {share:.0%} 的显存",
+    ),
+    "note_mixed_same": (
+        "mixed precision needs as much memory as fp32 for this model at {batch}",
+        "这个模型在 {batch}时，混合精度与 fp32 占用的显存相同",
     ),
     "note_mixed_costs": (
         "mixed precision needs {share:.0%} more memory than fp32 for this model at {batch}",

@@ -13,6 +13,7 @@ import yaml
 from calc.compare import Comparison, OfferResult
 from calc.estimate import Range
 from calc.job import FIELDS, Field, Job
+from calc.result import shortest_h
 from calc.words import render
 from ui import figures
 from ui.share import as_text
@@ -136,7 +137,7 @@ def bench_command(job: Job, result: OfferResult) -> str | None:
 
 def markdown(comparison: Comparison, link: str, lang: Language) -> str:
     """A summary to paste into an issue: the answer, a table, the link and the command."""
-    job = comparison.job
+    job, beside_h = comparison.job, shortest_h(comparison.offers)
     head = ("offer", "peak", "needs", "max_batch", "speed", "hours", "cost")
     names = [text(f"export.{key}", lang) for key in head]
     lines = [
@@ -144,7 +145,7 @@ def markdown(comparison: Comparison, link: str, lang: Language) -> str:
         "",
         "| " + " | ".join(names) + " |",
         "|" + " --- |" * len(names),
-        *(f"| {' | '.join(_cells(result, job, lang))} |" for result in comparison.offers),
+        *(f"| {' | '.join(_cells(result, job, beside_h, lang))} |" for result in comparison.offers),
         "",
         f"`{compare_command(job)}`",
         "",
@@ -154,13 +155,15 @@ def markdown(comparison: Comparison, link: str, lang: Language) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cells(result: OfferResult, job: Job, lang: Language) -> list[str]:
+def _cells(
+    result: OfferResult, job: Job, beside_h: float | None, lang: Language
+) -> list[str]:
     return [
         f"{result.offer.text}: {text(f'common.{result.answer}', lang)}",
         figures.gib_range(result.memory.allocated),
         f"{figures.gib(result.needs_gib)} / {figures.gib(result.usable_gib.mid)}",
         str(result.max_batch),
         figures.speed(result.clips_per_s),
-        figures.hours(result.hours),
+        figures.hours(result.hours, beside_h),
         figures.cost(result.usd, job),
     ]

@@ -45,16 +45,16 @@ def gib_range(value: Range) -> str:
     return f"{gib(value.mid)} ({_ends(*ends)})"
 
 
-def hours(value: Range | None) -> str:
-    """A duration, minutes to days."""
-    return t("common.unknown") if value is None else say(words.hours(value.mid))
+def hours(value: Range | None, beside_h: float | None) -> str:
+    """A duration, minutes to days; beside_h: the one whose unit all take."""
+    return t("common.unknown") if value is None else say(words.hours(value.mid, beside_h))
 
 
-def hours_ends(value: Range | None) -> str:
-    """The range of a duration, in the unit of its middle."""
+def hours_ends(value: Range | None, beside_h: float | None) -> str:
+    """The range of a duration, in the same unit."""
     if value is None:
         return ""
-    return _ends(*(say(words.hours(end, value.mid)) for end in (value.low, value.high)))
+    return _ends(*(say(words.hours(end, beside_h)) for end in (value.low, value.high)))
 
 
 def money(usd: float | None, job: Job) -> str:

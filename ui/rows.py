@@ -10,6 +10,7 @@ from calc.compare import OfferResult
 from calc.cost import in_currency
 from calc.job import Job
 from calc.memory import PARTS, PHASES, StepMemory
+from calc.result import shortest_h
 from calc.sweep import Cell, SweepPoint
 from calc.words import clips
 from ui import figures
@@ -171,6 +172,7 @@ def map_here(cell: Cell | None) -> str:
 
 def costs(results: Sequence[OfferResult], job: Job) -> Rows:
     """Cost against time, for the offers that have both."""
+    beside_h = shortest_h(results)
     return [
         {
             "offer": result.offer.text,
@@ -180,7 +182,8 @@ def costs(results: Sequence[OfferResult], job: Job) -> Rows:
             "cost": in_currency(result.usd.mid, job),
             "cost_low": in_currency(result.usd.low, job),
             "cost_high": in_currency(result.usd.high, job),
-            "time_text": f"{figures.hours(result.hours)} ({figures.hours_ends(result.hours)})",
+            "time_text": f"{figures.hours(result.hours, beside_h)} "
+            f"({figures.hours_ends(result.hours, beside_h)})",
             "cost_text": f"{figures.cost(result.usd, job)} ({figures.cost_ends(result.usd, job)})",
         }
         for result in results

@@ -13,6 +13,7 @@ from calc.compare import Comparison, OfferResult, compare, profile_of
 from calc.job import Job
 from calc.memory import timeline
 from calc.profile import NotTraced
+from calc.result import shortest_h
 from calc.sweep import batch_sweep, batches, tipping_map
 from ui import charts, export, figures, inputs, layout, presets, refusal, rows, share
 from ui.data import data
@@ -99,14 +100,14 @@ def results(comparison: Comparison) -> None:
 
 def card_results(comparison: Comparison) -> None:
     """One box per offer, three in a row."""
-    results = comparison.offers
+    results, beside_h = comparison.offers, shortest_h(comparison.offers)
     with st.grid(min(3, len(results)), min_column_width=CARD_PX):
         for result in results:
             with st.container(border=True, height="stretch"):
-                card_result(result, comparison.job)
+                card_result(result, comparison.job, beside_h)
 
 
-def card_result(result: OfferResult, job: Job) -> None:
+def card_result(result: OfferResult, job: Job, beside_h: float | None) -> None:
     """One offer: does it fit, what does it cost, how long does it take, and on what grounds."""
     st.markdown(f"**{result.offer.text}** {figures.badge(result.answer)}")
     with st.container(horizontal=True):
@@ -115,8 +116,9 @@ def card_result(result: OfferResult, job: Job) -> None:
             delta=figures.cost_ends(result.usd, job) or None, delta_color="off", delta_arrow="off",
         )  # fmt: skip
         st.metric(
-            t("calculator.hours"), figures.hours(result.hours),
-            delta=figures.hours_ends(result.hours) or None, delta_color="off", delta_arrow="off",
+            t("calculator.hours"), figures.hours(result.hours, beside_h),
+            delta=figures.hours_ends(result.hours, beside_h) or None,
+            delta_color="off", delta_arrow="off",
         )  # fmt: skip
     lines = {
         "peak": figures.gib_range(result.memory.allocated),

@@ -43,10 +43,10 @@ def show(job: Job, intro: DeltaGenerator) -> None:
         refusal.show(error)
         return
     kept = sorted((result for result in found if _wanted(result, job)), key=_cost_order)
-    intro.markdown(_summary(kept))
     if not kept:
         st.info(t("cards.none_left"), icon=":material/filter_alt_off:")
         return
+    intro.markdown(_summary(kept))
     rows = [_row(result, job) for result in kept]
     st.dataframe(
         pd.DataFrame(rows), column_config=_columns(job, rows), hide_index=True, height="content",

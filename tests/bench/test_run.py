@@ -103,7 +103,7 @@ def test_dry_run_prints_the_plan_and_measures_nothing(tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
         "tiny-net fp32: 4x16, batch 1 2, checkpointing none",
-        "2 points into 1 files, about 1 to 2 min",
+        "2 points into 1 file, about 1 to 2 min",
     ]
     assert files(tmp_path) == []
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from calc import MODEL_VERSION
@@ -12,6 +14,9 @@ from calc.words import LANGUAGES, render
 from tests.calc.samples import Example, profile
 
 DATA = Example()
+FP32 = {at: made for at, made in profile().points.items() if at.precision == "fp32"}
+SAME = FP32 | {dataclasses.replace(at, precision="amp"): made for at, made in FP32.items()}
+"""Points that take the same in both precisions."""
 MODIFIED = "RTX 4090 48GB (modified)"
 KEYS = {"model_version", "data_version", "job", "verdict", "rules", "offers", "advice", "notes"}
 OFFER_KEYS = {
@@ -126,6 +131,21 @@ def test_break_even_between_offers_and_between_renting_and_buying() -> None:
     bought = [note for note in told if "buying costs less than renting" in note]
     assert [note.partition(":")[0] for note in bought] == ["RTX 4090 24GB"]  # the A100 has no price
     assert not any("as much an hour" in note for note in notes(Job(price_kind="buy")))
+    counts = Job(cards=("2x RTX 4090 24GB", "RTX 4090 24GB"))  # GPUs of one price
+    assert not any("as much an hour" in note for note in notes(counts))
+
+
+@pytest.mark.parametrize(
+    ("more_mib", "word"), [(-100, "less memory"), (0, "as much memory"), (100, "more memory")]
+)
+def test_what_mixed_precision_does_to_memory_is_said(more_mib: float, word: str) -> None:
+    class Mixed(Example):
+        def profile(self, model: str) -> object:  # type: ignore[override]
+            weights = {"fp32": 400.0, "amp": 400.0 + more_mib, "bf16-pure": 50.0}
+            return profile(weights_mib=weights, points=SAME)
+
+    told = [render(note) for note in compare(Job(batch=1), Mixed()).notes]
+    assert sum(f" {word} " in note and "mixed" in note for note in told) == 1
 
 
 def test_a_library_that_has_one_attention_is_told() -> None:

@@ -194,6 +194,14 @@ def test_a_filter_that_leaves_nothing_says_so() -> None:
     app = opened(page="cards")
     app.number_input(key="max_price").set_value(0.0).run()
     assert app.info[0].value == CATALOGUE["cards.none_left"][0]
+    assert not any("0 of 0" in text.value for text in app.markdown)
+
+
+def test_times_that_stand_side_by_side_have_one_unit() -> None:
+    app = opened("cards=RTX+4090+24GB&cards=8x+RTX+4090+24GB&epochs=60")
+    times = [metric.value for metric in app.metric if metric.label == "Time"]
+    assert len(times) == 2 and float(times[0].split()[0]) > 96, "in days, if it stood alone"
+    assert all(time.endswith(" h") and time in verdict(app) for time in times)
 
 
 def test_inputs_stay_when_the_page_is_changed() -> None:
