@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from ui import heap, inputs, layout, share
-from ui.text import t
+from ui.text import language, t
 
 UI = Path(__file__).parent / "ui"
 SIDEBAR_PX = 270
@@ -34,6 +34,11 @@ st.html(UI / "style.css")
 with st.container(horizontal=True, vertical_alignment="center", key="header"):
     title = st.empty()
     inputs.language_choice()
+# Screen readers and browsers' translators go by the page's language; Streamlit always says English.
+st.html(
+    f"<script>document.documentElement.lang = '{language()}'</script>",
+    unsafe_allow_javascript=True,
+)
 title.markdown(f"**ClipFit** · {t('common.tagline')}", width="stretch")
 
 PAGES = {

@@ -131,10 +131,13 @@ def card_result(result: OfferResult, job: Job, beside_h: float | None) -> None:
         "basis": t("calculator.basis_value", memory=figures.basis(result.basis["memory"]),
                    speed=figures.basis(result.basis["speed"])),
     }  # fmt: skip
+    colon = t("common.colon")
     help_text = t("calculator.peak_help", reserved=figures.gib(result.memory.reserved.mid))
     st.markdown(
         figures.as_markdown(
-            "  \n".join(f"{t(f'calculator.{key}')}: {value}" for key, value in lines.items())
+            "  \n".join(
+                f"{t(f'calculator.{key}')}{colon}{value}" for key, value in lines.items()
+            )
         ),
         help=f"{help_text}\n\n{t('calculator.basis_help')}",
     )

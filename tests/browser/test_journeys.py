@@ -80,8 +80,10 @@ def test_a_recipe_opens_with_the_visitors_cards(visit: Visit) -> None:
 def test_the_language_follows_the_browser_and_can_be_switched(visit: Visit) -> None:
     page = visit("/", locale="zh-CN")
     assert re.search(r"[\u4e00-\u9fff]", verdict(page))
+    expect(page.locator("html")).to_have_attribute("lang", "zh")
     page.locator(".st-key-lang").get_by_text("en", exact=True).click()
     expect(page.locator(VERDICT).first).not_to_contain_text(re.compile(r"[\u4e00-\u9fff]"))
+    expect(page.locator("html")).to_have_attribute("lang", "en")
     assert "lang=en" in page.url
     english = visit("/")
     assert not re.search(r"[\u4e00-\u9fff]", english.locator("[data-testid='stMain']").inner_text())

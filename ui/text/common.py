@@ -12,6 +12,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "page_cards": ("All cards", "所有显卡"),
     "page_measurements": ("Measurements", "实测数据"),
     "page_guide": ("Guide", "指南"),
+    "colon": (": ", "："),
     "comma": (", ", "、"),
     "semicolon": ("; ", "；"),
     "fits": ("fits", "放得下"),
