@@ -107,18 +107,35 @@ def link(job: Job) -> str:
 def remember() -> None:
     """Keep the address as it was opened; call before the first input is shown.
 
-    An infinite number is taken out of it: Streamlit would fail to make a whole number of it. What
-    was given is kept, and named as unusable like any other bad value.
+    What Streamlit would stumble over is taken out of it. What was given is kept, and named as
+    unusable like any other bad value.
     """
     if CARRIED not in st.session_state:
         opened = {key: st.query_params.get_all(key) for key in st.query_params}
         st.session_state[CARRIED] = opened
-        whole = {field.key for field in FIELDS if field.kind == "int"}
-        infinite = [key for key in whole & set(opened) if any(map(_is_infinite, opened[key]))]
-        for key in infinite:
+        harmful = [key for key, given in opened.items() if _is_harmful(key, given)]
+        for key in harmful:
             del st.query_params[key]
-        if infinite:
+        if harmful:
             st.rerun()
+
+
+def _is_harmful(key: str, given: list[str]) -> bool:
+    """An infinite whole number, which Streamlit fails to make one of; an empty choice, which it
+    takes for one although one is required."""
+    if key == "lang":
+        return not given[-1]
+    field = _fields().get(key)
+    if field is None:
+        return False
+    return (field.kind == "int" and any(map(_is_infinite, given))) or (
+        field.kind == "choice" and not given[-1]
+    )
+
+
+def _fields() -> dict[str, Field]:
+    """Every input that is one parameter of a link."""
+    return {**{field.key: field for field in FIELDS if field.kind != "prices"}, **inputs.VIEW}
 
 
 def problems(opened: Mapping[str, list[str]]) -> list[str]:
@@ -127,7 +144,7 @@ def problems(opened: Mapping[str, list[str]]) -> list[str]:
     One whose input the page does not have, as the choice of cards on the page with all cards, is
     no problem there.
     """
-    known = {**{field.key: field for field in FIELDS if field.kind != "prices"}, **inputs.VIEW}
+    known = _fields()
     drawn = _drawn()
     found = [
         _refused(known[key], given, drawn[key])

@@ -115,6 +115,10 @@ BAD = {
     "loader_clips_per_s=fast": ("loader_clips_per_s", "fast", "nothing"),
     "usd_h_rtx-4090-24gb=free": ("usd_h_rtx-4090-24gb", "free", "nothing"),
     "lang=fr": ("lang", "fr", "en"),
+    "lang=": ("lang", "nothing is not possible", "en is used instead"),
+    "price_kind=": ("price_kind", "nothing is not possible", "on_demand is used instead"),
+    "checkpointing=": ("checkpointing", "nothing is not possible", "none is used instead"),
+    "map=": ("map", "nothing is not possible", "frames is used instead"),
     "map=zz": ("map", "zz", "frames is used instead"),
     "cards=T4+16GB&cards=T4+16GB&cards=foo": ("T4 16GB + T4 16GB + foo", "each once", "2x to 8x"),
     "&".join(f"cards={count}x+L4+24GB" for count in range(2, 9)): (
@@ -139,6 +143,7 @@ def test_a_link_that_asks_for_nothing_is_not_called_bad(link: str) -> None:
 
 
 BAD_FILTERS = {
+    "count=": ("count", "nothing is not possible", "1 is used instead"),
     "count=3": ("GPUs per offer", "3", "1 is used instead", "1, 2, 4, 8"),
     "max_price=-2": ("max_price", "-2", "nothing is used"),
     "max_price=nan": ("max_price", "nan", "nothing is used"),
