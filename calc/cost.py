@@ -46,7 +46,6 @@ class Cost:
     kwh: Range | None
     usd: Range | None
     usd_per_h: float | None
-    price: PriceUsed | None
 
 
 def cost(
@@ -73,7 +72,6 @@ def cost(
         kwh=energy_kwh(job, offer, hours_range),
         usd=None if per_h is None else hours_range * per_h,
         usd_per_h=per_h,
-        price=used,
     )
 
 

@@ -87,8 +87,10 @@ def _mixed(job: Job, profile: ModelProfile) -> Message | None:
     except NotTraced:
         return None
     share = abs(1 - mixed / single)
-    word = "same" if share < SAME_MEMORY else "saves" if mixed < single else "costs"
-    return Message(f"note_mixed_{word}", {"share": share, "batch": clips(job.batch)})
+    figures = {"share": share, "batch": clips(job.batch)}
+    if share < SAME_MEMORY:
+        return Message("note_mixed_same", figures)
+    return Message("note_mixed_saves" if mixed < single else "note_mixed_costs", figures)
 
 
 def _attention(job: Job, profile: ModelProfile) -> Message | None:

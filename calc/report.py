@@ -12,7 +12,7 @@ from calc import rules
 from calc.compare import Comparison
 from calc.estimate import Range
 from calc.job import FIELDS
-from calc.result import OfferResult
+from calc.result import OfferResult, missing
 from calc.words import Message, money, render
 
 KINDS = ("allocated", "reserved", "cap", "calm")
@@ -103,7 +103,8 @@ COLUMNS = (
 
 def _row(answer: Comparison, result: OfferResult, lang: str) -> list[str]:
     job = answer.job
-    unknown = render(Message("unknown"), lang)
+    no_cost = render(missing(result.trains, result.hours), lang)
+    unknown = render(missing(result.trains, None), lang)
     runs_as = f"{result.accumulation} x {result.micro_batch}" if result.trains else "-"
     return [
         result.offer.text,
@@ -115,7 +116,7 @@ def _row(answer: Comparison, result: OfferResult, lang: str) -> list[str]:
         runs_as,
         _spread(result.clips_per_s, ".3g") if result.clips_per_s else unknown,
         _spread(result.hours, ".0f") if result.hours else unknown,
-        _cost(result.usd, job.currency, job.cny_per_usd) if result.usd else unknown,
+        _cost(result.usd, job.currency, job.cny_per_usd) if result.usd else no_cost,
         _basis(result, lang),
     ]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from calc.card import Card, Offer, Price
-from calc.cost import Cost, PriceUsed, cost
+from calc.cost import Cost, PriceUsed, cost, price_used
 from calc.estimate import Range
 from calc.fit import Fit, Plan, judge, plan
 from calc.job import Job
@@ -17,6 +17,7 @@ from calc.profile import ModelProfile
 from calc.runs import RunBook
 from calc.speed import StepTime, step
 from calc.speed_measured import best_step
+from calc.words import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,8 @@ class OfferResult:
     """One offer for the job. Per GPU: memory, usable_gib, max_batch, micro_batch, accumulation.
 
     memory is that of `fit`: the share of one GPU in one go. Speed, hours and money are those of
-    micro_batch x accumulation; None where it does not fit or is not known.
+    micro_batch x accumulation; None where it does not fit or is not known. price: of the card,
+    whether it trains the job or not.
     basis: {"memory": ..., "speed": ...} in measured | corrected | formula | None.
     """
 
@@ -95,7 +97,7 @@ def evaluate(
     time = _step(job, profile, offer, found, data)
     clips = clips_per_step(found, offer)
     paid = None if time is None else cost(job, offer, time.total_s, data.prices, clips)
-    return _result(offer, found, time, paid)
+    return _result(offer, found, time, paid, price_used(job, offer.card, data.prices))
 
 
 def judged(
@@ -109,6 +111,17 @@ def judged(
 def clips_per_step(found: Fit, offer: Offer) -> int:
     """Clips of one optimizer step: the batch, or more where micro-batches do not divide it."""
     return (found.micro_batch or 0) * (found.accumulation or 0) * offer.count
+
+
+def missing(trains: bool, hours: object) -> Message:
+    """Why a cost is not there: nothing is trained, no speed is known, or no price.
+
+    >>> str(missing(True, None)), str(missing(True, 3.5))
+    ('not measured', 'no price')
+    """
+    if not trains:
+        return Message("not_trained")
+    return Message("unknown" if hours is None else "no_price")
 
 
 def shortest_h(results: Iterable[OfferResult]) -> float | None:
@@ -127,7 +140,9 @@ def _step(
     return best_step(job, profile, offer, micro, parts, data.runs, data.cards)
 
 
-def _result(offer: Offer, found: Fit, time: StepTime | None, paid: Cost | None) -> OfferResult:
+def _result(
+    offer: Offer, found: Fit, time: StepTime | None, paid: Cost | None, price: PriceUsed | None
+) -> OfferResult:
     return OfferResult(
         offer=offer,
         fit=found,
@@ -141,7 +156,7 @@ def _result(offer: Offer, found: Fit, time: StepTime | None, paid: Cost | None) 
         hours=paid.hours if paid else None,
         usd=paid.usd if paid else None,
         kwh=paid.kwh if paid else None,
-        price=paid.price if paid else None,
+        price=price,
         needs_clips_per_s=paid.needs_clips_per_s if paid else None,
         basis={"memory": found.memory.basis, "speed": time.basis if time else None},
     )

@@ -81,7 +81,8 @@ def tipping_map(job: Job, data: Measured, axis: str, columns: Sequence[int]) -> 
     """The cheapest offer for each batch of `columns` at every traced value of `axis`.
 
     axis: "frames" or "size"; the other stays as the job has it. Values that were not traced in the
-    job's way are left out.
+    job's way are left out; a custom model has all that its patches and tubelets divide. A
+    micro-batch that the job names does not count: a cell is one go.
     """
     chosen = [(offer, _usd_per_h(job, offer, data)) for offer in offers(job, data.cards)]
     cells: list[Cell] = []
@@ -92,6 +93,9 @@ def tipping_map(job: Job, data: Measured, axis: str, columns: Sequence[int]) -> 
 
 def _traced(job: Job, profile: ModelProfile, axis: str) -> tuple[int, ...]:
     """Values of the axis that were traced at the job's other value and in its way."""
+    if job.model == "custom":
+        part = job.tubelet if axis == "frames" else job.patch
+        return tuple(value for value in FIELD[axis].options if value % part == 0)
     key = PRECISION_KEY[job.precision]
     way = (key, job.checkpointing, job.trainable)
     found = [at for at in profile.points if (at.precision, at.checkpointing, at.trainable) == way]
@@ -158,9 +162,9 @@ def _clips_per_s(
 
 
 def batch_sweep(job: Job, data: Measured, columns: Sequence[int]) -> tuple[SweepPoint, ...]:
-    """Speed of every offer at each batch, accumulated where it does not fit in one go."""
-    free = job.replace(micro_batch=None)
-    rows = [_sweep_column(free.replace(batch=batch), data) for batch in columns]
+    """Speed of every offer at each batch, accumulated where it does not fit in one go or the job
+    names a micro-batch."""
+    rows = [_sweep_column(job.replace(batch=batch), data) for batch in columns]
     return tuple(point for offer in zip(*rows, strict=True) for point in offer if point is not None)
 
 

@@ -411,6 +411,8 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     ),
     # The table of the command line
     "unknown": ("not measured", "未测量"),
+    "no_price": ("no price", "无价格"),
+    "not_trained": ("–", "–"),
     "holds_yes": ("holds", "成立"),
     "holds_no": ("does not hold", "不成立"),
     "rule_line": (

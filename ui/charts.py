@@ -153,7 +153,7 @@ def tipping_chart(
     words: batch, row, cost: titles.
     """
     spec = _tipping(tuple(offers), none, words["batch"], words["row"], words["cost"], ink)
-    height = 36 * len({row["row"] for row in cells}) + 130 + 12 * len(offers)
+    height = 36 * len({row["row"] for row in cells}) + 170 + 12 * len(offers)
     return filled(spec, height, cells=cells, here=here)
 
 

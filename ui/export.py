@@ -163,7 +163,7 @@ def _cells(
         figures.gib_range(result.memory.allocated),
         f"{figures.gib(result.needs_gib)} / {figures.gib(result.usable_gib.mid)}",
         str(result.max_batch),
-        figures.speed(result.clips_per_s),
-        figures.hours(result.hours, beside_h),
-        figures.cost(result.usd, job),
+        figures.speed(result),
+        figures.hours(result, beside_h),
+        figures.cost(result, job),
     ]

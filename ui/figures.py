@@ -5,6 +5,7 @@ from __future__ import annotations
 from calc import words
 from calc.estimate import Range
 from calc.job import Job
+from calc.result import OfferResult, missing
 from ui.text import say, t
 
 ICONS = {
@@ -45,39 +46,56 @@ def gib_range(value: Range) -> str:
     return f"{gib(value.mid)} ({_ends(*ends)})"
 
 
-def hours(value: Range | None, beside_h: float | None) -> str:
-    """A duration, minutes to days; beside_h: the one whose unit all take."""
-    return t("common.unknown") if value is None else say(words.hours(value.mid, beside_h))
+def hours(result: OfferResult, beside_h: float | None) -> str:
+    """How long an offer takes, minutes to days; beside_h: the duration whose unit all take."""
+    value = result.hours
+    return _missing(result) if value is None else say(words.hours(value.mid, beside_h))
 
 
-def hours_ends(value: Range | None, beside_h: float | None) -> str:
-    """The range of a duration, in the same unit."""
+def hours_ends(result: OfferResult, beside_h: float | None) -> str:
+    """The range of a duration, in the same unit; "" where it is not known."""
+    value = result.hours
     if value is None:
         return ""
     return _ends(*(say(words.hours(end, beside_h)) for end in (value.low, value.high)))
 
 
-def money(usd: float | None, job: Job) -> str:
+def money(usd: float, job: Job) -> str:
     """An amount in the job's currency."""
-    return t("common.unknown") if usd is None else words.money(usd, job.currency, job.cny_per_usd)
+    return words.money(usd, job.currency, job.cny_per_usd)
 
 
-def cost(value: Range | None, job: Job) -> str:
-    """The cost of the run."""
-    return money(None if value is None else value.mid, job)
+def cost(result: OfferResult, job: Job) -> str:
+    """The cost of the run, or why there is none."""
+    if result.usd is None:
+        return say(missing(result.trains, result.hours))
+    return money(result.usd.mid, job)
 
 
-def cost_ends(value: Range | None, job: Job) -> str:
-    """The range of the cost."""
+def cost_ends(result: OfferResult, job: Job) -> str:
+    """The range of the cost; "" where it is not known."""
+    value = result.usd
     return "" if value is None else _ends(money(value.low, job), money(value.high, job))
 
 
-def speed(value: Range | None) -> str:
+def speed(result: OfferResult) -> str:
     """Clips per second with their range."""
+    value = result.clips_per_s
     if value is None:
-        return t("common.unknown")
+        return _missing(result)
     ends = _ends(f"{value.low:.3g}", f"{value.high:.3g}")
     return f"{t('calculator.clips_per_s', n=f'{value.mid:.3g}')} ({ends})"
+
+
+def energy(result: OfferResult) -> str:
+    """Energy of the run."""
+    value = result.kwh
+    return _missing(result) if value is None else t("calculator.kwh", n=f"{value.mid:,.0f}")
+
+
+def _missing(result: OfferResult) -> str:
+    """Why an offer has no speed."""
+    return say(missing(result.trains, None))
 
 
 def basis(word: str | None) -> str:

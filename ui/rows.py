@@ -10,7 +10,7 @@ from calc.compare import OfferResult
 from calc.cost import in_currency
 from calc.job import Job
 from calc.memory import PARTS, PHASES, StepMemory
-from calc.result import shortest_h
+from calc.result import missing, shortest_h
 from calc.sweep import Cell, SweepPoint
 from calc.words import clips
 from ui import figures
@@ -129,10 +129,16 @@ def cells(found: Sequence[Cell], job: Job, axis: str) -> Rows:
             "row": getattr(cell, axis),
             "offer": map_name(cell.offer, letters),
             "letter": letters.get(cell.offer or "", "–"),
-            "cost": figures.money(cell.usd, job),
+            "cost": _cell_cost(cell, job),
         }
         for cell in found
     ]
+
+
+def _cell_cost(cell: Cell, job: Job) -> str:
+    if cell.usd is None:
+        return say(missing(cell.offer is not None, cell.hours))
+    return figures.money(cell.usd, job)
 
 
 def map_name(offer: str | None, letters: dict[str, str]) -> str:
@@ -182,9 +188,9 @@ def costs(results: Sequence[OfferResult], job: Job) -> Rows:
             "cost": in_currency(result.usd.mid, job),
             "cost_low": in_currency(result.usd.low, job),
             "cost_high": in_currency(result.usd.high, job),
-            "time_text": f"{figures.hours(result.hours, beside_h)} "
-            f"({figures.hours_ends(result.hours, beside_h)})",
-            "cost_text": f"{figures.cost(result.usd, job)} ({figures.cost_ends(result.usd, job)})",
+            "time_text": f"{figures.hours(result, beside_h)} "
+            f"({figures.hours_ends(result, beside_h)})",
+            "cost_text": f"{figures.cost(result, job)} ({figures.cost_ends(result, job)})",
         }
         for result in results
         if result.hours and result.usd

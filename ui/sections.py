@@ -112,12 +112,12 @@ def card_result(result: OfferResult, job: Job, beside_h: float | None) -> None:
     st.markdown(f"**{result.offer.text}** {figures.badge(result.answer)}")
     with st.container(horizontal=True):
         st.metric(
-            t("calculator.cost"), figures.cost(result.usd, job),
-            delta=figures.cost_ends(result.usd, job) or None, delta_color="off", delta_arrow="off",
+            t("calculator.cost"), figures.cost(result, job),
+            delta=figures.cost_ends(result, job) or None, delta_color="off", delta_arrow="off",
         )  # fmt: skip
         st.metric(
-            t("calculator.hours"), figures.hours(result.hours, beside_h),
-            delta=figures.hours_ends(result.hours, beside_h) or None,
+            t("calculator.hours"), figures.hours(result, beside_h),
+            delta=figures.hours_ends(result, beside_h) or None,
             delta_color="off", delta_arrow="off",
         )  # fmt: skip
     lines = {
@@ -125,9 +125,9 @@ def card_result(result: OfferResult, job: Job, beside_h: float | None) -> None:
         "needs": rows.needs(result),
         "max_batch": str(result.max_batch),
         "trains": trains(result),
-        "speed": figures.speed(result.clips_per_s),
+        "speed": figures.speed(result),
         "price": price(result, job),
-        "energy": energy(result),
+        "energy": figures.energy(result),
         "basis": t("calculator.basis_value", memory=figures.basis(result.basis["memory"]),
                    speed=figures.basis(result.basis["speed"])),
     }  # fmt: skip
@@ -148,13 +148,6 @@ def trains(result: OfferResult) -> str:
     if result.micro_batch is None or result.accumulation is None:
         return t("common.no")
     return rows.trains_as(result.micro_batch, result.accumulation)
-
-
-def energy(result: OfferResult) -> str:
-    """Energy of the run."""
-    if result.kwh is None:
-        return t("common.unknown")
-    return t("calculator.kwh", n=f"{result.kwh.mid:,.0f}")
 
 
 def price(result: OfferResult, job: Job) -> str:
@@ -264,7 +257,8 @@ def sentences(comparison: Comparison, *wanted: str) -> None:
         lines = SENTENCES[title](comparison)
         if lines:
             points = [f"- {line}" for line in lines]
-            st.markdown("\n".join([f"**{t(f'calculator.{title}')}**", "", *points]))
+            explained = f"  \n:small[{t(EXPLAINED[title])}]" if title in EXPLAINED else ""
+            st.markdown("\n".join([f"**{t(f'calculator.{title}')}**{explained}", "", *points]))
 
 
 def advice(comparison: Comparison) -> list[str]:
@@ -297,6 +291,10 @@ SENTENCES: Mapping[str, Callable[[Comparison], list[str]]] = {
     ],
     "notes_title": lambda made: [figures.as_markdown(say(note)) for note in made.notes],
 }
+
+
+EXPLAINED: Mapping[str, str] = {"advice_title": "calculator.advice_caption"}
+"""What is said in small below some of these titles."""
 
 
 def take_away(comparison: Comparison) -> None:

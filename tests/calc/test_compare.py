@@ -48,7 +48,8 @@ def test_offers_come_in_the_order_asked_and_agree_with_their_parts() -> None:
 def test_what_does_not_fit_has_no_hours_and_costs_nothing_known() -> None:
     small = compare(Job(batch=1, extra_gib=30.0), DATA).offers[1]
     assert not small.trains
-    assert (small.hours, small.usd, small.clips_per_s, small.price) == (None, None, None, None)
+    assert (small.hours, small.usd, small.clips_per_s) == (None, None, None)
+    assert small.price is not None, "known whether it trains the job or not"
     assert small.basis == {"memory": "formula", "speed": None}
 
 
@@ -77,10 +78,10 @@ def test_json_is_as_promised() -> None:
 def test_unknown_is_null_in_json_and_never_zero() -> None:
     job = Job(batch=1, extra_gib=30.0, cards=("RTX 4090 24GB", "RTX 4090 D 24GB"))
     for offer in as_json(compare(job, DATA))["offers"]:
-        for key in ("micro_batch", "accumulation", "clips_per_s", "hours", "usd", "price"):
+        for key in ("micro_batch", "accumulation", "clips_per_step", "clips_per_s", "hours", "usd"):
             assert offer[key] is None
     unpriced = as_json(compare(Job(cards=("RTX 4090 D 24GB",)), DATA))["offers"][0]
-    assert unpriced["usd"] is None
+    assert unpriced["usd"] is None and unpriced["price"] is None
     assert unpriced["hours"] is not None
 
 

@@ -43,7 +43,8 @@ def test_a_rented_run_by_hand() -> None:
     assert found.hours == Range(125, 250, 500)
     assert found.usd == Range(125, 250, 500)
     assert found.kwh is not None and found.kwh.mid == pytest.approx(85)
-    assert found.price is not None and found.price.date == "2026-08-21"
+    used = price_used(Job(), CARD, PRICES)
+    assert used is not None and used.date == "2026-08-21"
 
 
 def test_several_cards_cost_each() -> None:
@@ -89,7 +90,8 @@ def test_the_users_own_price_wins() -> None:
 
 def test_unknown_is_none_and_never_zero() -> None:
     found = cost(Job(), OFFER, SPEED, {})
-    assert (found.usd, found.usd_per_h, found.price) == (None, None, None)
+    assert (found.usd, found.usd_per_h) == (None, None)
+    assert price_used(Job(), CARD, {}) is None
     dark = Offer(card(tdp_w=Sourced(None)))
     assert cost(Job(), dark, SPEED, PRICES).kwh is None
     assert electricity_usd_per_h(Job(), dark) is None

@@ -101,3 +101,21 @@ def test_columns_that_were_kept_are_of_the_data_asked_for() -> None:
     job = JOB.replace(cards=("RTX 4090 24GB",))
     (real,), (swapped,) = batch_sweep(job, DATA, (8,)), batch_sweep(job, Swapped(), (8,))
     assert real.clips_per_s != swapped.clips_per_s
+
+
+def test_a_custom_model_has_a_row_for_all_that_its_patches_and_tubelets_divide() -> None:
+    job = Job(model="custom", frames=16, patch=14, cards=CARDS)
+    frames = {cell.frames for cell in tipping_map(job, DATA, "frames", (1, 8))}
+    assert frames == {8, 16, 32, 64, 96}, "3 and 13 have half a tubelet"
+    sizes = {cell.size for cell in tipping_map(job, DATA, "size", (1, 8))}
+    assert sizes == {112, 224, 336, 448}
+    for cell in tipping_map(job, DATA, "size", (8,)):
+        assert cell.offer == _expected(job.replace(size=cell.size)), cell
+
+
+def test_the_sweep_takes_the_micro_batch_that_the_job_names() -> None:
+    job = JOB.replace(micro_batch=2, cards=("A100 40GB SXM4",))
+    (result,) = compare(job, DATA).offers
+    (point,) = batch_sweep(job, DATA, (job.batch,))
+    assert (point.micro_batch, point.accumulation) == (2, 4)
+    assert result.clips_per_s and point.clips_per_s == pytest.approx(result.clips_per_s.mid)

@@ -184,6 +184,18 @@ def test_the_table_is_filtered_by_price() -> None:
     assert (table["price"] <= 0.6).all()
 
 
+def test_the_filter_by_price_keeps_what_has_a_price_but_does_not_train() -> None:
+    app = opened("model=vjepa2-g&frames=64&size=384&max_price=1", "cards")
+    table = app.dataframe[0].value
+    assert (table["state"] == "does not fit").any() and (table["price"] <= 1).all()
+
+
+def test_a_card_that_does_not_train_has_its_price_and_no_cost() -> None:
+    app = opened("model=vjepa2-g&frames=16&size=256&batch=1&precision=bf16&cards=L4+24GB")
+    assert [metric.value for metric in app.metric] == ["–", "–"]
+    assert any("$0.57/h per GPU" in text.value.replace("\\$", "$") for text in app.markdown)
+
+
 def test_the_table_takes_two_of_each_card() -> None:
     app = opened(page="cards")
     app.segmented_control(key="count").set_value(2).run()

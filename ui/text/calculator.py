@@ -97,8 +97,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "map_title": ("Where the answer tips", "最优选择的分界"),
     "map_caption": (
         "The cheapest of your cards that takes the batch in one go (the fastest, where none of them "
-        "has a price); “–”: none does. Your job is framed.",
-        "能一次放下该批的显卡中最便宜者（都没有价格时取最快者）；“–” 表示都放不下。方框为你的设置。",
+        "has a price), without a micro-batch of your own; “–”: none does. Your job is framed.",
+        "能一次放下该批的显卡中最便宜者（都没有价格时取最快者），不计自填的微批；“–” 表示都放不下。方框为你的设置。",
     ),
     "map_alt": (
         "Map of batch against {row}: at your point, {here}. {offers}.",
@@ -146,6 +146,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "clips_axis": ("clips per second", "片段/秒"),
     # below
     "advice_title": ("What would make it fit", "怎样才放得下"),
+    "advice_caption": (
+        "Times are against the job in one go on that card, as if memory were no limit.",
+        "时间以该卡一次放下整个批次为基准（假设显存不受限）。",
+    ),
     "advice_apply": ("open with this change", "按此修改打开"),
     "rules_title": ("The three rules", "三条规则"),
     "notes_title": ("Notes", "说明"),

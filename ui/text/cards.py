@@ -40,7 +40,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "download": ("Table (CSV)", "表格（CSV）"),
     "none_left": ("No card matches these filters.", "没有符合条件的显卡。"),
-    "unknown": ("“–”: no public price, or not measured.", "“–”：没有公开价格，或未测量。"),
+    "unknown": (
+        "“–”: no public price, not measured, or the card does not train it.",
+        "“–”：没有公开价格、未测量，或该卡训练不了。",
+    ),
     "caption_buy": (
         "Click a column to sort. Prices are the newest published ones to buy at unless you entered "
         "your own in the sidebar.",
