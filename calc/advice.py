@@ -9,12 +9,13 @@ from functools import cache, partial
 from typing import Any
 
 from calc.card import Offer
+from calc.cost import as_loaded
 from calc.estimate import Range
 from calc.fit import Fit, Plan, judge, plan, share
 from calc.job import Job
 from calc.profile import ModelProfile, NotTraced
 from calc.result import OfferResult
-from calc.speed import StepTime, step
+from calc.speed import step
 from calc.words import Message, clips
 
 SHOWN = 3
@@ -91,7 +92,7 @@ def advise(job: Job, profile: ModelProfile, results: Sequence[OfferResult]) -> t
 def _for_offer(
     job: Job, profile: ModelProfile, offer: Offer, trials: Sequence[_Lazy]
 ) -> list[Advice]:
-    before = step(job, profile, offer, share(job, offer.count), 1)
+    before = _s_per_clip(job, profile, offer, share(job, offer.count), 1)
     fitting = [_timed(found, profile, before) for found in _that_fit(trials, offer)]
     best = [one for one in fitting if not any(_beats(other, one) for other in fitting)]
     best.sort(key=lambda one: (one.trial.kind, one.lost))
@@ -170,16 +171,25 @@ def _fitting(trial: _Trial, asked: Offer) -> _Fitting | None:
     return None
 
 
-def _timed(found: _Fitting, profile: ModelProfile, before: StepTime | None) -> _Fitting:
+def _timed(found: _Fitting, profile: ModelProfile, before_s: Range | None) -> _Fitting:
     """With its time against the job in one go on the asked offer, were memory no limit."""
     micro, parts = found.fit.micro_batch, found.fit.accumulation
-    if before is None or micro is None or parts is None:
+    if before_s is None or micro is None or parts is None:
         return found
-    asked = found.trial.plan
-    after = step(asked.job, profile, found.offer, micro, parts)
-    padded = asked.clips / (micro * parts)  # micro-batches may not divide the share
-    factor = None if after is None else _ratio(after.total_s * padded, before.total_s)
+    after_s = _s_per_clip(found.trial.plan.job, profile, found.offer, micro, parts)
+    factor = None if after_s is None else _ratio(after_s, before_s)
     return _Fitting(found.trial, found.offer, found.fit, factor)
+
+
+def _s_per_clip(
+    job: Job, profile: ModelProfile, offer: Offer, micro: int, parts: int
+) -> Range | None:
+    """Seconds that each clip takes on all GPUs of an offer, or the data loader."""
+    found = step(job, profile, offer, micro, parts)
+    if found is None:
+        return None
+    clips_per_step = micro * parts * offer.count
+    return found.total_s.map(lambda step_s: 1 / as_loaded(job, clips_per_step / step_s))
 
 
 def _beats(one: _Fitting, other: _Fitting) -> bool:

@@ -56,7 +56,7 @@ def _fit(
     hard = tuple(_how(result) for result in training if _is_hard(result))
     if failing:
         names = tuple(result.offer.text for result in training)
-        key = "fit_only_one" if hard and len(names) == 1 else "fit_only"
+        key = "fit_only" if len(names) == 1 else "fit_some"
         return _with_how(hard, key, {"names": names, "failing": failing})
     if len(results) == 1:
         return _with_how(hard, "fit_one", {"name": results[0].offer.text})

@@ -181,11 +181,12 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     "fit_all": ("All {n} fit", "{n} 个方案都放得下"),
     "fit_all_hard": ("All {n} train it, {hard}", "{n} 个方案都能训练，其中 {hard}"),
     "fit_only": ("Only {names} trains it ({failing})", "只有 {names} 能训练（{failing}）"),
-    "fit_only_hard": (
-        "Only {names} trains it, {hard} ({failing})",
+    "fit_some": ("Only {names} train it ({failing})", "只有 {names} 能训练（{failing}）"),
+    "fit_some_hard": (
+        "Only {names} train it, {hard} ({failing})",
         "只有 {names} 能训练，其中 {hard}（{failing}）",
     ),
-    "fit_only_one_hard": (
+    "fit_only_hard": (
         "It trains only on {hard} ({failing})", "能训练的只有一个：{hard}（{failing}）",
     ),
     "how_parts": (

@@ -63,6 +63,17 @@ def test_advice_that_keeps_the_training_comes_first_and_by_time() -> None:
     assert times[: len(same)] == sorted(times[: len(same)])
 
 
+def test_time_that_the_data_loader_takes_is_not_saved_by_more_cards() -> None:
+    def of_more_cards(loader: float | None) -> float:
+        found = advice(Job(batch=64, loader_clips_per_s=loader))
+        (piece,) = (piece for piece in found if "cards" in piece.changes)
+        assert piece.time_factor is not None
+        return piece.time_factor.mid
+
+    assert of_more_cards(None) == of_more_cards(1e6) < 0.5
+    assert of_more_cards(0.5) == 1
+
+
 def test_a_combination_is_only_told_if_it_saves_micro_batches_or_time() -> None:
     found = [piece for piece in advice(Job(batch=64)) if "cards" not in piece.changes]
     for piece in found:

@@ -47,6 +47,13 @@ def test_a_card_that_does_not_fit_is_out_and_the_reason_is_told() -> None:
     assert "; it takes 33.0 h and costs $66" in found
 
 
+def test_several_that_train_it_are_told_in_the_plural() -> None:
+    failing = result("T4 16GB", micro=None, usable=5.0, state="no")
+    assert said(a100(), result(), failing).startswith("Only A100 40GB SXM4, RTX 4090 24GB train it")
+    hard = said(a100(), result(micro=4, parts=2, state="no"), failing)
+    assert "RTX 4090 24GB train it, RTX 4090 24GB in 2 x 4 clips (T4 16GB has" in hard
+
+
 def test_accumulation_and_tightness_are_told() -> None:
     parts = said(a100(), result(micro=4, parts=2, state="no"))
     assert parts.startswith("Both train it, RTX 4090 24GB in 2 x 4 clips; ")

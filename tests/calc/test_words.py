@@ -79,8 +79,8 @@ def test_a_change_of_every_adviseable_input_has_words(field: str) -> None:
 
 def test_messages_nest_and_lists_are_joined() -> None:
     inner = Message("unit_hours", {"n": 3.0})
-    told = Message("fit_only", {"names": ("A", "B"), "failing": (inner, inner)})
-    assert render(told) == "Only A, B trains it (3.0 h, 3.0 h)"
+    told = Message("fit_some", {"names": ("A", "B"), "failing": (inner, inner)})
+    assert render(told) == "Only A, B train it (3.0 h, 3.0 h)"
     assert render(told, "zh") == "只有 A、B 能训练（3.0 小时、3.0 小时）"
 
 
