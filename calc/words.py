@@ -256,7 +256,7 @@ TEMPLATES: Mapping[str, tuple[str, str]] = {
     ),
     "rule_elsewhere": (
         "rule {number} of the article would take {name}",
-        "按文章的第 {number} 条规则则应选 {name}",
+        "按文章的第 {number} 条规则应选 {name}",
     ),
     # The article's rules
     "rule_batch": (

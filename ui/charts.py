@@ -67,7 +67,10 @@ def scale(names: Sequence[str], values: Sequence[Any]) -> alt.Scale:
 
 
 def _legend(columns: int) -> alt.Legend:
-    return alt.Legend(title=None, orient="bottom", columns=columns, labelLimit=240)
+    return alt.Legend(
+        title=None, orient="bottom", columns=columns, labelLimit=240,
+        symbolStrokeWidth=0,  # a dashed line's symbol would have notches
+    )  # fmt: skip
 
 
 def memory_chart(parts: Rows, limits: Rows, names: Mapping[str, str], gib: str, ink: str) -> Spec:
@@ -217,7 +220,7 @@ def sweep_chart(
 @lru_cache(KEPT)
 def _sweep(offers: Names, batch: str, speed: str, ink: str) -> Spec:
     colour = alt.Color("offer:N").scale(scale(offers, OFFER_COLOURS)).legend(_legend(2))
-    dash = alt.StrokeDash("offer:N").scale(scale(offers, OFFER_DASHES)).legend(_legend(2))
+    dash = alt.StrokeDash("offer:N").scale(scale(offers, OFFER_DASHES)).legend(None)
     shape = alt.Shape("offer:N").scale(scale(offers, OFFER_SHAPES)).legend(_legend(2))
     x = alt.X("batch:Q").title(batch).scale(alt.Scale(type="log", base=2, nice=False))
     y = alt.Y("clips_per_s:Q").title(speed).scale(alt.Scale(zero=True))
