@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -93,13 +93,17 @@ def _for_offer(
     job: Job, profile: ModelProfile, offer: Offer, trials: Sequence[_Lazy]
 ) -> list[Advice]:
     before = _s_per_clip(job, profile, offer, share(job, offer.count), 1)
-    fitting = [_timed(found, profile, before) for found in _that_fit(trials, offer)]
-    best = [one for one in fitting if not any(_beats(other, one) for other in fitting)]
-    best.sort(key=lambda one: (one.trial.kind, one.lost))
+    best: list[_Fitting] = []
+    for _, of_one_kind in itertools.groupby(trials, key=lambda trial: trial[0]):
+        if len(best) >= SHOWN:
+            break  # later kinds come after these, whatever they are
+        fitting = [_timed(found, profile, before) for found in _that_fit(of_one_kind, offer)]
+        kept = [one for one in fitting if not any(_beats(other, one) for other in fitting)]
+        best += sorted(kept, key=lambda one: one.lost)
     return [_advice(job, offer, one) for one in best[:SHOWN]]
 
 
-def _that_fit(trials: Sequence[_Lazy], offer: Offer) -> Iterator[_Fitting]:
+def _that_fit(trials: Iterable[_Lazy], offer: Offer) -> Iterator[_Fitting]:
     """The trials that fit on the card; of those with more cards the one with the fewest."""
     enough_cards = False
     for kind, planned in trials:
@@ -193,8 +197,8 @@ def _s_per_clip(
 
 
 def _beats(one: _Fitting, other: _Fitting) -> bool:
-    """Whether `one` does with less what `other` does: fewer changes and no more time."""
-    if one is other or one.trial.kind != other.trial.kind:
+    """Whether `one` does with less what `other`, of its kind, does: fewer changes, no more time."""
+    if one is other:
         return False
     fewer = one.trial.changes.items() < other.trial.changes.items()
     parts = (one.fit.accumulation or 0, other.fit.accumulation or 0)
