@@ -117,7 +117,7 @@ def _that_fit(trials: Iterable[_Lazy], offer: Offer) -> Iterator[_Fitting]:
 def _trials(job: Job, profile: ModelProfile, count: int) -> list[_Lazy]:
     """Every combination of changes, planned when first asked for, once for all offers of `count`.
 
-    More cards come in the order of what they need: two before four, whole weights before sharded.
+    By kind; more cards by what they need: two before four, whole weights before sharded.
     """
     same = [(SAME_JOB, changes, count) for changes in _combinations(job, profile)]
     more = [(MORE_CARDS, {"sharding": sharding}, cards) for cards in (2, 4, 8) if cards > count
@@ -198,8 +198,6 @@ def _s_per_clip(
 
 def _beats(one: _Fitting, other: _Fitting) -> bool:
     """Whether `one` does with less what `other`, of its kind, does: fewer changes, no more time."""
-    if one is other:
-        return False
     fewer = one.trial.changes.items() < other.trial.changes.items()
     parts = (one.fit.accumulation or 0, other.fit.accumulation or 0)
     return fewer and one.lost <= other.lost * (1 + SAME_TIME) and parts[0] <= parts[1]
